@@ -14,7 +14,7 @@ export interface GivenFile {
 }
 
 /** How a file is fetched. */
-export interface FetchOptions {
+export interface FileFetchOptions {
   readonly signal: AbortSignal;
   /** Its name, where the client has said one. */
   readonly name: string | null;
@@ -44,7 +44,7 @@ export class FileUrls implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** The file behind a URL. Rejects with WebClientError, whose message begins with `It`, with the reason of the signal, and with what `arrive` throws. */
-  async fetch(url: string, { signal, name, spentMs, arrive }: FetchOptions): Promise<GivenFile> {
+  async fetch(url: string, { signal, name, spentMs, arrive }: FileFetchOptions): Promise<GivenFile> {
     const { FILE_URLS: hosts, FILE_URL_TIMEOUT_MS: mostMs, WEB_SEARCH_CONTACT: contact } = this.environment;
     if (hosts === 'none') throw new WebClientError('It is not fetched by this service (FILE_URLS).');
     if (spentMs >= mostMs) {

@@ -17,15 +17,15 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** A text as it was, or after some decoding. */
-export interface View {
+export interface DecodedText {
   readonly text: string;
   /** Where each UTF-16 unit of `text` came from, and the length of what it came from; undefined: from the same place. */
   readonly positions?: readonly number[];
 }
 
 /** A text, and what it says once it is decoded, again and again. In linear time. */
-export function* viewsOf(text: string): Generator<View> {
-  let view: View = { text };
+export function* viewsOf(text: string): Generator<DecodedText> {
+  let view: DecodedText = { text };
   yield view;
   for (let level = 0; level < MOST_LEVELS; level++) {
     const decoded = decode(view);
@@ -50,7 +50,7 @@ export function base64FormsOf(secret: string): readonly string[] {
 }
 
 /** One decoding of a view; null if there is nothing to decode. */
-function decode({ text, positions: outer }: View): View | null {
+function decode({ text, positions: outer }: DecodedText): DecodedText | null {
   let plain = '';
   const positions: number[] = [];
   let last = 0;

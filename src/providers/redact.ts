@@ -1,4 +1,4 @@
-import { base64FormsOf, type View, viewsOf } from './disguises.js';
+import { base64FormsOf, type DecodedText, viewsOf } from './disguises.js';
 
 /** Minimum characters of a secret; shorter values occur in ordinary text. */
 export const SHORTEST_SECRET = 8;
@@ -116,7 +116,7 @@ function needlesOf(secrets: readonly string[]): Needles {
 }
 
 /** What else to find, or not to find. */
-interface SearchOptions {
+interface FindOptions {
   /** Only known secrets, not what looks like one. */
   readonly isKnown?: boolean;
   /** Also what may be the beginning of one, at the end of the text. */
@@ -124,7 +124,7 @@ interface SearchOptions {
 }
 
 /** Ranges of secrets, sorted and without overlaps. */
-function findRanges(text: string, secrets: readonly string[], options: SearchOptions = {}): readonly Range[] {
+function findRanges(text: string, secrets: readonly string[], options: FindOptions = {}): readonly Range[] {
   const found: Range[] = [];
   for (const view of viewsOf(text)) {
     const { positions } = view;
@@ -141,7 +141,7 @@ function findRanges(text: string, secrets: readonly string[], options: SearchOpt
   return merged;
 }
 
-function* findIn({ text }: View, { plain, base64 }: Needles, { isKnown, isCut }: SearchOptions): Generator<Range> {
+function* findIn({ text }: DecodedText, { plain, base64 }: Needles, { isKnown, isCut }: FindOptions): Generator<Range> {
   for (const secret of plain) yield* findAll(text, secret);
   for (const form of base64) {
     for (const { start, end } of findAll(text, form)) {

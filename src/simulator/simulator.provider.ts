@@ -15,7 +15,7 @@ import { Clock } from '../time/index.js';
 import { LongText } from './answer/token-pieces.js';
 import {
   type PlannedAnswer,
-  type AnswerOptions,
+  type AnswerPlanOptions,
   identify,
   planAnswer,
   type RandomFor,
@@ -216,7 +216,7 @@ class RememberedAnswers {
   private readonly answers = new BoundedCache<PlannedAnswer>(MOST_CHARACTERS);
 
   /** The answer to a turn. `identity` is that of the request and its seed. Throws like `planAnswer`. */
-  async plan(turn: Turn, identity: string, options: AnswerOptions, randomFor: RandomFor): Promise<PlannedAnswer> {
+  async plan(turn: Turn, identity: string, options: AnswerPlanOptions, randomFor: RandomFor): Promise<PlannedAnswer> {
     const { generator, text } = options.wording;
     // The next text of a sequence is another one.
     if (generator === 'sequence') return planAnswer(turn, options, randomFor);

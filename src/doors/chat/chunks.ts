@@ -14,7 +14,7 @@ import {
   type FinishReason,
   finishOf,
   type Pictures,
-  type Reasoning,
+  type ReasoningMembers,
   toAnnotations,
   toCall,
   toChatError,
@@ -26,13 +26,13 @@ import {
 } from './completion.js';
 import { CutText, type Said } from './cut-text.js';
 import { indexIn, OUTPUT_INDEX } from '../event-members.js';
-import type { AnswerOptions, ChatRequest } from './request.js';
+import type { ChatAnswerOptions, ChatRequest } from './request.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** The members of a chunk's delta. */
 type Delta = ChatCompletionChunk.Choice.Delta &
-  Reasoning &
+  ReasoningMembers &
   Pictures & { readonly annotations?: ChatCompletionMessage['annotations'] };
 
 /** The chunks of one stream: what each event of the response adds to the message. */
@@ -47,7 +47,7 @@ export class ChatChunks implements StreamForm {
   private readonly ending: string;
   /** The usage of every chunk but the last. */
   private readonly usage: string;
-  private readonly options: AnswerOptions;
+  private readonly options: ChatAnswerOptions;
   private readonly cut: CutText | null;
   /** The positions of calls in the message, by their index in the output. */
   private readonly calls = new Map<number, number>();

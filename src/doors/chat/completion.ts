@@ -24,7 +24,7 @@ import { CutText, type Said } from './cut-text.js';
 type Members = Readonly<Record<string, unknown>>;
 
 /** The reasoning that a client may give back, in members that Chat Completions servers have agreed on. */
-export interface Reasoning {
+export interface ReasoningMembers {
   readonly reasoning_content?: string;
   readonly reasoning_details?: readonly object[];
 }
@@ -38,7 +38,7 @@ export interface Pictures {
 export type Completion = Omit<ChatCompletion, 'choices' | 'usage'> & {
   readonly usage?: CompletionUsage;
   readonly choices: readonly [
-    Omit<ChatCompletion.Choice, 'message'> & { readonly message: ChatCompletionMessage & Reasoning & Pictures },
+    Omit<ChatCompletion.Choice, 'message'> & { readonly message: ChatCompletionMessage & ReasoningMembers & Pictures },
   ];
 };
 

@@ -22,7 +22,7 @@ type Members = Readonly<Record<string, unknown>>;
 type ChatBody = ChatCompletionCreateParams & Members;
 
 /** What the answer must be like. */
-export interface AnswerOptions {
+export interface ChatAnswerOptions {
   /** The texts at which the answer ends. */
   readonly stops: readonly string[];
   /** Whether the log probabilities of the text are shown. */
@@ -108,7 +108,7 @@ const RENAMED_IN_PARTS: readonly Renaming[] = [[/^\.(file_data|file_id|filename)
 /** A request of Chat Completions as one of the Responses API. */
 export class ChatRequest implements TranslatedBody {
   readonly body: Members;
-  readonly answer: AnswerOptions;
+  readonly answer: ChatAnswerOptions;
   private readonly places: Iterable<Place>;
   private readonly tools: readonly ChatCompletionTool[];
 
@@ -150,7 +150,7 @@ export class ChatRequest implements TranslatedBody {
   }
 }
 
-function toAnswerOptions({ stop, logprobs, stream_options: options }: ChatBody): AnswerOptions {
+function toAnswerOptions({ stop, logprobs, stream_options: options }: ChatBody): ChatAnswerOptions {
   return {
     logprobs: logprobs === true,
     stops: (typeof stop === 'string' ? [stop] : (stop ?? [])).filter((text) => text !== ''),

@@ -10,7 +10,7 @@ import type {
 
 import type { Item, ResponseObject } from '../../protocol/index.js';
 import { isObject, objectsIn, parseJson } from '../../validation/index.js';
-import type { AnswerOptions } from './request.js';
+import type { MessageOptions } from './request.js';
 import { searchesIn, toCitation, toServerBlocks } from './server-tools.js';
 import { toSignature } from './signature.js';
 import { toApiError } from '../door.js';
@@ -24,7 +24,7 @@ export interface MessageEnd {
 }
 
 /** A response as a message of Anthropic. Throws ApiError for a response that has failed. */
-export function toMessage(response: ResponseObject, options: AnswerOptions): Message {
+export function toMessage(response: ResponseObject, options: MessageOptions): Message {
   if (response.error !== null) throw toApiError(response.error);
   const { content, stopSequence } = toContent(response.output, options);
   const usage = { ...newMessage(response).usage, ...toUsage(response, options) };
@@ -67,7 +67,7 @@ export function toMessageId(responseId: string): string {
 /** The usage of a response. What was read from a cache, or written to one, is no part of `input_tokens`. */
 export function toUsage(
   { usage, output }: Pick<ResponseObject, 'usage' | 'output'>,
-  { shown }: AnswerOptions,
+  { shown }: MessageOptions,
 ): MessageDeltaUsage & { readonly input_tokens: number } {
   const searches = searchesIn(output, shown);
   const { cached_tokens: cached = 0, cache_write_tokens: written = 0 } = usage?.input_tokens_details ?? {};
@@ -104,7 +104,7 @@ function isRefusal({ type, content }: Item): boolean {
 /** The blocks of an answer, up to the first stop sequence. */
 function toContent(
   output: readonly Item[],
-  { thinking, stopSequences, shown }: AnswerOptions,
+  { thinking, stopSequences, shown }: MessageOptions,
 ): { readonly content: ContentBlock[]; readonly stopSequence: string | null } {
   const content: ContentBlock[] = [];
   const hidden = new HiddenThinking();

@@ -13,7 +13,7 @@ import {
   toUsage,
 } from './answer.js';
 import { toStreamError } from './errors.js';
-import type { AnswerOptions, Translation } from './request.js';
+import type { MessageOptions, Translation } from './request.js';
 import { shownTypes, toCitation, toServerBlocks } from './server-tools.js';
 import { toSignature } from './signature.js';
 import { toApiError } from '../door.js';
@@ -122,7 +122,7 @@ class MessageEvents {
   private readonly types: readonly Item['type'][];
 
   constructor(
-    private readonly options: AnswerOptions,
+    private readonly options: MessageOptions,
     private readonly turn: Pick<AdmittedTurn, 'responseId' | 'settings'>,
   ) {
     this.types = ['reasoning', 'function_call', ...shownTypes(options.shown)];

@@ -34,7 +34,7 @@ const KNOWN: ReadonlySet<string> = new Set([...TRANSLATED, ...WITHOUT_EFFECT, ..
 type ThinkingDisplay = 'text' | 'omitted' | 'hidden';
 
 /** How a request wants to be answered, beyond what the turn knows of it. */
-export interface AnswerOptions {
+export interface MessageOptions {
   readonly thinking: ThinkingDisplay;
   readonly stopSequences: readonly string[];
   readonly shown: ShownTools;
@@ -43,7 +43,7 @@ export interface AnswerOptions {
 /** A translated request. */
 export interface Translation extends TranslatedBody {
   readonly body: Readonly<Record<string, unknown>>;
-  readonly answer: AnswerOptions;
+  readonly answer: MessageOptions;
 }
 
 /** What both requests have in common; the SDK has servers in its beta only. */

@@ -105,7 +105,7 @@ export class FileSearchPolicy extends PassPolicy {
 }
 
 /** What a call has come to. */
-interface Outcome {
+interface SearchOutcome {
   readonly found: readonly FoundChunk[];
   /** Why it has failed, for the model. */
   readonly error: string | null;
@@ -114,7 +114,7 @@ interface Outcome {
 type Call = HostedCall<'search'>;
 
 /** The searches of one turn. */
-class SearchingFiles implements HostedTool<'search', Outcome> {
+class SearchingFiles implements HostedTool<'search', SearchOutcome> {
   readonly itemType = 'file_search_call';
   readonly functions = { search: 'file_search' };
   readonly chosen = 'search';
@@ -144,7 +144,7 @@ class SearchingFiles implements HostedTool<'search', Outcome> {
     ];
   }
 
-  async run({ args }: Call, { signal, caller }: Pick<FinishedPass, 'signal' | 'caller'>): Promise<Outcome> {
+  async run({ args }: Call, { signal, caller }: Pick<FinishedPass, 'signal' | 'caller'>): Promise<SearchOutcome> {
     const { tool, searches } = this;
     const queries = toQueries(args);
     if (queries.length === 0) throw ApiError.badRequest("Give 'queries': a list of texts to search for.", null);
@@ -152,15 +152,15 @@ class SearchingFiles implements HostedTool<'search', Outcome> {
     return { found: await searches.search(question, { caller, signal }), error: null };
   }
 
-  fail(_call: Call, error: string): Outcome {
+  fail(_call: Call, error: string): SearchOutcome {
     return { found: [], error };
   }
 
-  hasFailed({ error }: Outcome): boolean {
+  hasFailed({ error }: SearchOutcome): boolean {
     return error !== null;
   }
 
-  close(call: Call, { found, error }: Outcome): readonly ModelEvent[] {
+  close(call: Call, { found, error }: SearchOutcome): readonly ModelEvent[] {
     const { id, args } = call;
     const isShown = this.turn.include.includes('file_search_call.results');
     const status = error === null ? 'completed' : 'failed';

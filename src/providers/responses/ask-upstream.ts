@@ -32,7 +32,7 @@ export function askUpstream(turn: Turn, sink: ModelSink, upstream: Upstream): Pr
 }
 
 /** An attempt to get an answer: its exchange, and the socket that it uses. */
-interface Attempt {
+interface UpstreamExchange {
   readonly exchange: Exchange;
   /** Null over HTTP. */
   readonly socket: UpstreamSocket | null;
@@ -99,7 +99,7 @@ class Question {
    * Sends the request on a socket of the conversation. Null if the provider has no WebSockets, if the session has fallen back to HTTP
    * (upstreams §1.1), or if all sockets are busy, because a turn does not wait for one.
    */
-  private async openOnSocket(): Promise<Attempt | null> {
+  private async openOnSocket(): Promise<UpstreamExchange | null> {
     const { sockets, statistics, options } = this.upstream;
     if (sockets === null || options.fixture !== null || this.hasFallenBack()) return null;
     this.transport = 'websocket';
@@ -132,7 +132,7 @@ class Question {
   }
 
   /** Sends the request over HTTP. */
-  private async openOverHttp(): Promise<Attempt> {
+  private async openOverHttp(): Promise<UpstreamExchange> {
     const { client, options, statistics, clock } = this.upstream;
     this.transport = 'sse';
     this.isContinuation = this.parentId !== null;
@@ -155,7 +155,7 @@ class Question {
   }
 
   /** Reads the answer into the sink. Rejects when it ends without a terminal event, and with the failure that it reports. */
-  private async read({ exchange, socket }: Attempt): Promise<void> {
+  private async read({ exchange, socket }: UpstreamExchange): Promise<void> {
     const { options, clock, statistics } = this.upstream;
     const { profile, secrets } = options;
     const { transport } = exchange;

@@ -164,7 +164,7 @@ function hostedToolsOf(targets: readonly Target[]): ModelProviderBase['hostedToo
 }
 
 /** Parameters of answerByTargets. */
-interface AnswerOptions extends RoutingDependencies {
+interface RoutingOptions extends RoutingDependencies {
   /** In order of preference. */
   readonly targets: readonly Target[];
   readonly ask: (target: Target, sink: ModelSink, hasOthers: boolean) => Promise<void>;
@@ -176,7 +176,7 @@ interface AnswerOptions extends RoutingDependencies {
  * Writes the answer of the first target that begins to answer. A failure before its first output leads to the next attempt; later
  * failures are final. Rejects with the most useful error of the attempts.
  */
-async function answerByTargets(options: AnswerOptions, sink: ModelSink): Promise<void> {
+async function answerByTargets(options: RoutingOptions, sink: ModelSink): Promise<void> {
   const { targets, ask, model, health, clock } = options;
   const attempts = new Attempts(targets, options);
   let before: Target | null = null;

@@ -1,6 +1,6 @@
 import type { Item } from '../../protocol/index.js';
 import { DerivedTurn, type Turn } from '../turn.js';
-import type { View } from './view-of-target.js';
+import type { ItemView } from './view-of-target.js';
 
 /** How a turn reaches a target. */
 export interface RoutedTurnOptions {
@@ -11,12 +11,12 @@ export interface RoutedTurnOptions {
   readonly hasOthers: boolean;
   /** Whether the service compacts its context, although the target could: then `context_management` is not for the target. */
   readonly isCompacted: boolean;
-  readonly view: View;
+  readonly view: ItemView;
 }
 
 /** A turn as a target is given it: with its name of the model, with `max_output_tokens` capped, and with what it can read. */
 export class RoutedTurn extends DerivedTurn {
-  private readonly view: View;
+  private readonly view: ItemView;
 
   constructor(
     private readonly turn: Turn,

@@ -9,7 +9,7 @@ import type { Turn } from '../turn.js';
 import type { Target } from './target.js';
 
 /** Turns items into those that a target is given. */
-export type View = (items: readonly Item[]) => readonly Item[];
+export type ItemView = (items: readonly Item[]) => readonly Item[];
 
 /** The route of a turn. */
 export interface Route {
@@ -25,7 +25,7 @@ export interface Route {
  * taken to be the target that was chosen first. The service
  * has left out what `reasoning.context` forgets, unless one of the targets does this itself: then the others get it from here.
  */
-export function viewOf(target: Target, { parent, settings }: Turn, { chosen, leavesForgetting }: Route): View {
+export function viewOf(target: Target, { parent, settings }: Turn, { chosen, leavesForgetting }: Route): ItemView {
   const author = parent?.origin?.provider ?? chosen.providerName;
   const isForeign = author !== target.providerName;
   const forgets =

@@ -42,7 +42,7 @@ const FAMILIES: Readonly<Record<CallState['type'], CallFamily>> = {
 const LONGEST_CALL_ID = 64;
 
 /** The members that open a call. */
-export interface CallHead {
+export interface CallOpening {
   readonly type: CallState['type'];
   readonly name: string;
   readonly callId?: string;
@@ -54,7 +54,11 @@ export class CallItem extends OutputItem<CallState> {
   private deltaPrefix: string | null = null;
 
   /** Opens a call, as an upstream sends it if there is one. Throws ProviderContractError for an invalid name or call id. */
-  static begin({ events, ids, isAsync, outputIndex, key }: ItemOptions, call: CallHead, passed?: PassedItem): CallItem {
+  static begin(
+    { events, ids, isAsync, outputIndex, key }: ItemOptions,
+    call: CallOpening,
+    passed?: PassedItem,
+  ): CallItem {
     const { type, name, namespace, callId } = withoutHalves(call);
     const id = passed?.id ?? ids.next(FAMILIES[type].idPrefix);
     requireText(name, 'the name of a call');
@@ -148,7 +152,7 @@ export class CallItem extends OutputItem<CallState> {
 }
 
 /** The members that open a call of an upstream. */
-export function callHeadOf(item: ForeignItem, type: CallState['type']): CallHead {
+export function callHeadOf(item: ForeignItem, type: CallState['type']): CallOpening {
   const { name, call_id: callId, namespace } = item as Readonly<Record<string, string | undefined>>;
   return {
     type,

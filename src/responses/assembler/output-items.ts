@@ -23,7 +23,7 @@ interface ItemKind<T extends OutputItem> {
 }
 
 /** What items are made from besides the events of their model. */
-interface Surroundings {
+interface ItemContext {
   readonly ids: IdGenerator;
   /** Whether an item before the response has an id. */
   readonly isInContext: (id: string) => boolean;
@@ -42,7 +42,7 @@ export class OutputItems {
   /** Reopens the open items of the state. */
   constructor(
     private readonly events: EventWriter,
-    private readonly surroundings: Surroundings,
+    private readonly surroundings: ItemContext,
   ) {
     for (const [index, item] of events.state.items.entries()) {
       if (item.kind !== 'finished') this.hold(reopen(events, index, item));

@@ -11,7 +11,7 @@ import {
 import type { CountItems } from './kept-messages.js';
 
 /** How a history is divided into parts. */
-export interface PartOptions {
+export interface SummaryOptions {
   /** Most tokens of a part. */
   readonly room: number;
   readonly count: CountItems;
@@ -27,7 +27,7 @@ const SHORTEST_TEXT = 64;
  */
 export async function divideIntoParts(
   history: readonly Item[],
-  { room, count, ids }: PartOptions,
+  { room, count, ids }: SummaryOptions,
 ): Promise<readonly (readonly Item[])[]> {
   const parts: Item[][] = [];
   let left = 0;
@@ -70,7 +70,7 @@ function groupsOf(history: readonly Item[]): readonly (readonly Item[])[] {
 }
 
 /** An item as messages that fit. */
-async function cutItem(item: Item, { room, count, ids }: PartOptions): Promise<readonly Item[]> {
+async function cutItem(item: Item, { room, count, ids }: SummaryOptions): Promise<readonly Item[]> {
   if ((await count([item], room)) <= room && item.type === 'message') return [item];
   const say = (content: readonly ContentPart[]): Item => {
     return { id: ids.next('msg'), type: 'message', status: 'completed', role: 'user', content };

@@ -1,10 +1,10 @@
 import type { ErrorCode } from '../../protocol/index.js';
 
 /** Why an event of a client is refused, for the client. */
-export type Refusal<Code extends ErrorCode> = readonly [code: Code, message: string];
+export type SteerRefusal<Code extends ErrorCode> = readonly [code: Code, message: string];
 
 /** Why a response that is not running any more can be neither steered nor interrupted. */
-export type WhyEnded = Refusal<'response_already_completed' | 'response_not_active'>;
+export type WhyEnded = SteerRefusal<'response_already_completed' | 'response_not_active'>;
 
 export const HAS_ENDED: WhyEnded = [
   'response_already_completed',

@@ -7,7 +7,7 @@ import {
   HAS_ENDED,
   HAS_FAILED,
   MAX_REMEMBERED,
-  type Refusal,
+  type SteerRefusal,
   WAS_STEERED,
   type WhyEnded,
 } from './ended-responses.js';
@@ -63,7 +63,7 @@ export interface LateEvent {
 }
 
 /** A response with steers, or that may get some. */
-interface Target {
+interface SteeredResponse {
   /** Null once it has ended in calls, and its steers wait for the client's outputs. */
   turn: SteerableTurn | null;
   readonly streamId: string | undefined;
@@ -80,7 +80,7 @@ interface Target {
  */
 export class Steering {
   /** By response id: those that run, and those whose steers wait for the client. */
-  private readonly targets = new Map<string, Target>();
+  private readonly targets = new Map<string, SteeredResponse>();
   /** By response id: those that have ended last, so that a late event for one of them gets the right answer. */
   private readonly ended = new RecentMap<EndedResponse>(MAX_REMEMBERED);
   /** Accepted and neither applied nor failed. */
@@ -177,7 +177,7 @@ export class Steering {
     this.ended.clear();
   }
 
-  private accept(frame: ClientFrame, bytes: number): Refusal<SteerFailure> | null {
+  private accept(frame: ClientFrame, bytes: number): SteerRefusal<SteerFailure> | null {
     const target = this.runningOf(frame.previous_response_id);
     if (target === undefined) return this.whyNotRunning(frame.previous_response_id, 'previous_response_id');
     const { turn, steers } = target;
@@ -207,7 +207,7 @@ export class Steering {
     return null;
   }
 
-  private stop(frame: ClientFrame): Refusal<'invalid_value' | SteerFailure> | null {
+  private stop(frame: ClientFrame): SteerRefusal<'invalid_value' | SteerFailure> | null {
     const target = this.runningOf(frame.response_id);
     if (target === undefined) return this.whyNotRunning(frame.response_id, 'response_id');
     const wrong = describeInterrupt(frame);
@@ -217,12 +217,12 @@ export class Steering {
     return null;
   }
 
-  private runningOf(id: unknown): (Target & { readonly turn: SteerableTurn }) | undefined {
+  private runningOf(id: unknown): (SteeredResponse & { readonly turn: SteerableTurn }) | undefined {
     const target = this.targetOf(id);
-    return target?.turn == null ? undefined : (target as Target & { readonly turn: SteerableTurn });
+    return target?.turn == null ? undefined : (target as SteeredResponse & { readonly turn: SteerableTurn });
   }
 
-  private whyNotRunning(id: unknown, parameter: string): WhyEnded | Refusal<'response_not_found'> {
+  private whyNotRunning(id: unknown, parameter: string): WhyEnded | SteerRefusal<'response_not_found'> {
     if (id == null) return ['response_not_found', `Missing required parameter: '${parameter}'.`];
     const ended = this.endedOf(id);
     return ended?.why ?? ['response_not_found', 'No response with this id runs on this connection.'];
@@ -234,7 +234,7 @@ export class Steering {
   }
 
   /** A client may send anything as an id. */
-  private targetOf(id: unknown): Target | undefined {
+  private targetOf(id: unknown): SteeredResponse | undefined {
     return typeof id === 'string' ? this.targets.get(id) : undefined;
   }
 
@@ -245,7 +245,7 @@ export class Steering {
   /** What becomes of the steers of a response that ends. */
   private settle(
     turn: SteerableTurn,
-    target: Target,
+    target: SteeredResponse,
     { id, status, output, store }: ResponseObject,
   ): readonly LateEvent[] {
     const { steers, isInterrupted } = target;
@@ -269,7 +269,7 @@ export class Steering {
 
   private failWaiting(
     streamId: string | undefined,
-    isLost: (id: string, target: Target) => boolean,
+    isLost: (id: string, target: SteeredResponse) => boolean,
   ): readonly LateEvent[] {
     const events: LateEvent[] = [];
     for (const [id, target] of this.targets) {
@@ -280,7 +280,7 @@ export class Steering {
     return events;
   }
 
-  private wait(id: string, target: Target, required: readonly RequiredInput[]): readonly LateEvent[] {
+  private wait(id: string, target: SteeredResponse, required: readonly RequiredInput[]): readonly LateEvent[] {
     target.turn = null;
     this.targets.set(id, target);
     return target.steers.map((steer) => ({
@@ -313,7 +313,7 @@ export class Steering {
     if (this.accepted.delete(steer)) this.dependencies.share.giveBack(steer.bytes);
   }
 
-  private log([code, message]: Refusal<'invalid_value' | SteerFailure>): void {
+  private log([code, message]: SteerRefusal<'invalid_value' | SteerFailure>): void {
     this.dependencies.onRefusal(ApiError.of(code, message));
   }
 

@@ -7,14 +7,14 @@ import { drawLength } from '../length.js';
 import { isSchemaObject } from '../schema/schema-parts.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { type CallableTool, chooseTools, type Eagerness } from './choose-tools.js';
-import { planReasoning, type Reasoning, reasoningRatioOf } from './plan-reasoning.js';
+import { planReasoning, type PlannedReasoning, reasoningRatioOf } from './plan-reasoning.js';
 import { writeProse } from './prose.js';
 import { LongText, splitIntoTokens, sumTokens, takeTokens, type TokenPiece } from './token-pieces.js';
 import { makeData, type Wording, writeAtLength, writeText } from './write-text.js';
 
 /** The whole answer of a turn. */
 export interface PlannedAnswer {
-  readonly reasoning: Reasoning | undefined;
+  readonly reasoning: PlannedReasoning | undefined;
   /** The text or the calls, within `max_output_tokens`. */
   readonly parts: readonly AnswerPart[];
   /** Whether `max_output_tokens` cut the answer. */
@@ -22,12 +22,12 @@ export interface PlannedAnswer {
 }
 
 /** What a call names. */
-export type CalledTool = Pick<CallableTool, 'type' | 'name' | 'namespace'>;
+export type PlannedTool = Pick<CallableTool, 'type' | 'name' | 'namespace'>;
 
 /** A text, or the input of a call. */
 export interface AnswerPart {
   /** The tool to call; undefined for text. */
-  readonly tool: CalledTool | undefined;
+  readonly tool: PlannedTool | undefined;
   readonly pieces: readonly TokenPiece[] | LongText;
 }
 
@@ -42,7 +42,7 @@ export function identify({ settings, context }: Turn, seed: number): string {
 }
 
 /** Parameters of an answer besides the turn. */
-export interface AnswerOptions {
+export interface AnswerPlanOptions {
   readonly wording: Wording;
   readonly eagerness: Eagerness;
   /** Maximum tokens, including reasoning. */
@@ -52,7 +52,7 @@ export interface AnswerOptions {
 }
 
 /** Plans the answer. Throws ModelError 400 for an invalid tool choice or schema. */
-export async function planAnswer(turn: Turn, options: AnswerOptions, randomFor: RandomFor): Promise<PlannedAnswer> {
+export async function planAnswer(turn: Turn, options: AnswerPlanOptions, randomFor: RandomFor): Promise<PlannedAnswer> {
   const { limit } = options;
   const parts = await writeParts(turn, options, randomFor);
   const whole = sumParts(parts);
@@ -72,7 +72,7 @@ function tokensOf({ pieces }: Pick<AnswerPart, 'pieces'>): number {
 
 async function writeParts(
   turn: Turn,
-  { wording, eagerness, sink }: AnswerOptions,
+  { wording, eagerness, sink }: AnswerPlanOptions,
   randomFor: RandomFor,
 ): Promise<readonly AnswerPart[]> {
   const tools = chooseTools(turn, eagerness, randomFor('tool'));

@@ -5,7 +5,7 @@ import type { SeededRandom } from '../seeded-random.js';
 import { splitIntoTokens, type TokenPiece } from './token-pieces.js';
 
 /** Synthetic reasoning before the answer. */
-export interface Reasoning {
+export interface PlannedReasoning {
   readonly tokens: number;
   /** Empty if no summary was requested. */
   readonly summary: readonly TokenPiece[];
@@ -35,7 +35,7 @@ export function planReasoning(
   answerTokens: number,
   limit: number,
   random: SeededRandom,
-): Reasoning | undefined {
+): PlannedReasoning | undefined {
   const tokens = Math.min(limit, Math.ceil(reasoningRatioOf(settings) * answerTokens));
   if (tokens === 0) return undefined;
   return {

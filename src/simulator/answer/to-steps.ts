@@ -2,8 +2,8 @@ import type { Logprob } from '../../protocol/index.js';
 import type { Turn } from '../../providers/index.js';
 import type { SeededRandom } from '../seeded-random.js';
 import type { Step } from '../step.js';
-import type { PlannedAnswer, CalledTool, RandomFor } from './plan-answer.js';
-import type { Reasoning } from './plan-reasoning.js';
+import type { PlannedAnswer, PlannedTool, RandomFor } from './plan-answer.js';
+import type { PlannedReasoning } from './plan-reasoning.js';
 import { sumTokens, type TokenPiece } from './token-pieces.js';
 import { shuffleWords } from './words.js';
 
@@ -51,14 +51,14 @@ function* withLogprobs(pieces: Iterable<TokenPiece>, turn: Turn, randomFor: Rand
 }
 
 /** Steps of reasoning: the deltas of the summary, then one `think` step for the remaining tokens. */
-export function* toReasoningSteps({ tokens, summary, encrypted }: Reasoning): Generator<Step> {
+export function* toReasoningSteps({ tokens, summary, encrypted }: PlannedReasoning): Generator<Step> {
   yield { type: 'reasoning_open' };
   for (const { text: delta } of summary) yield { type: 'reasoning_summary', delta, part: 0 };
   yield { type: 'think', tokens: Math.max(0, tokens - sumTokens(summary)) };
   yield { type: 'reasoning_encrypted', content: encrypted };
 }
 
-function* toCallSteps({ type, name, namespace }: CalledTool, pieces: Iterable<TokenPiece>): Generator<Step> {
+function* toCallSteps({ type, name, namespace }: PlannedTool, pieces: Iterable<TokenPiece>): Generator<Step> {
   const place = namespace === undefined ? {} : { namespace };
   yield { type: type === 'function' ? 'function_call' : 'custom_tool_call', name, ...place };
   yield* toDeltas(pieces, type === 'function' ? 'function_call_arguments' : 'custom_tool_call_input');

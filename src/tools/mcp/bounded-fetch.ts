@@ -29,7 +29,7 @@ export interface RequestScope {
 export const requestScope = new AsyncLocalStorage<RequestScope>();
 
 /** What is known of the requests that a `fetch` is for. */
-export interface FetchOptions {
+export interface BoundedFetchOptions {
   /** Whether an answer means anything but its status: what nobody waits for is not read. */
   isAnswered?: (init: RequestInit) => boolean;
   /** Is told of the bytes of streams, and says whether they are too many together. */
@@ -73,7 +73,7 @@ export class HttpClient {
    * which are read before it resolves, and all together where the scope of the request counts them. A longer one fails with McpFailure, as does its request. It is none of undici's or Node's: theirs
    * take several times as long.
    */
-  bounded(mostBytes: number, { isAnswered, isTooMuch: isStreamTooMuch }: FetchOptions = {}): Fetch {
+  bounded(mostBytes: number, { isAnswered, isTooMuch: isStreamTooMuch }: BoundedFetchOptions = {}): Fetch {
     return async (url, init = {}) => {
       const { method = 'GET', headers, body, signal } = init;
       const scope = requestScope.getStore();

@@ -16,7 +16,7 @@ const PROMPT_CACHE = ['prompt_cache_key', 'prompt_cache_retention', 'prompt_cach
 /** How parts mark the end of a prefix that may be cached: as OpenAI has it, and as Anthropic and gateways before its models. */
 const PART_MARKS: readonly (readonly [
   name: string,
-  isTaken: (capabilities: Capabilities, options: Pick<TranslationOptions, 'forward'>) => boolean,
+  isTaken: (capabilities: Capabilities, options: Pick<ChatRequestOptions, 'forward'>) => boolean,
 ])[] = [
   ['prompt_cache_breakpoint', ({ promptCache }) => promptCache],
   ['cache_control', (_, { forward }) => forward.includes('cache_control')],
@@ -34,7 +34,7 @@ const REASONING: Readonly<Record<Capabilities['reasoningSwitch'], (effort: strin
 };
 
 /** What a translation depends on besides the turn and the capabilities. */
-export interface TranslationOptions {
+export interface ChatRequestOptions {
   /** Name of the provider. */
   readonly name: string;
   /** Request members that are forwarded unchanged. */
@@ -47,7 +47,7 @@ export interface TranslationOptions {
 export type AnswerForm = 'stream' | 'whole';
 
 /** The body of a chat request, and the tools that its answer may call. */
-export interface ChatRequest {
+export interface UpstreamChatRequest {
   readonly body: Readonly<Record<string, unknown>>;
   readonly tools: ToolTable;
 }
@@ -56,9 +56,9 @@ export interface ChatRequest {
 export function toChatRequest(
   turn: Turn,
   capabilities: Capabilities,
-  options: TranslationOptions,
+  options: ChatRequestOptions,
   form: AnswerForm = 'stream',
-): ChatRequest {
+): UpstreamChatRequest {
   const { settings, context } = turn;
   const { omit } = options;
   const maker = { provider: options.name, model: settings.model };

@@ -1,6 +1,6 @@
 import { type ForeignItem, jsonLength } from '../../../protocol/index.js';
 import type { Finish, ForeignEvent, ModelEvent } from '../../model-event.js';
-import type { FailureContext } from '../errors/delays.js';
+import type { ReadingContext } from '../errors/delays.js';
 import type { Profile } from '../profile.js';
 import type { Statistics } from '../statistics.js';
 import { UpstreamError } from '../upstream-error.js';
@@ -10,7 +10,7 @@ import { AnswerItems } from './answer-items.js';
 import { differenceOf, type UpstreamUsage } from './read-usage.js';
 
 /** How an answer is read. */
-export interface AnswerOptions {
+export interface ResponsesAnswerOptions {
   readonly profile: Profile;
   /** Values to redact from what is told beside the output. */
   readonly secrets: readonly string[];
@@ -22,7 +22,7 @@ export interface AnswerOptions {
 }
 
 /** Reads an event of a type into an answer. */
-export type Handler = (answer: UpstreamAnswer, event: ForeignEvent) => void;
+export type Handler = (answer: ResponsesAnswer, event: ForeignEvent) => void;
 
 /** Characters of an upstream id. It is stored with each response, so longer ids are ignored. */
 const LONGEST_ID = 256;
@@ -33,7 +33,7 @@ const MOST_BEFORE_OUTPUT = { events: 256, characters: 256 * 1024 };
 const NONE: readonly ModelEvent[] = [];
 
 /** What was read of an answer so far: the ModelEvents that wait to be taken, and the state that handlers read and change. */
-export class UpstreamAnswer {
+export class ResponsesAnswer {
   readonly items = new AnswerItems();
   hasOutput = false;
   isFinished = false;
@@ -53,7 +53,7 @@ export class UpstreamAnswer {
   private used: UpstreamUsage | null = null;
 
   constructor(
-    readonly options: AnswerOptions,
+    readonly options: ResponsesAnswerOptions,
     private readonly statistics: Statistics,
   ) {
     this.turnState = options.turnState ?? null;
@@ -166,7 +166,7 @@ export class UpstreamAnswer {
     this.isOver = this.options.transport === 'websocket';
   }
 
-  get failureContext(): FailureContext {
+  get failureContext(): ReadingContext {
     return { profile: this.options.profile, now: this.options.now() };
   }
 }

@@ -4,7 +4,7 @@ import type { ForeignEvent } from '../../model-event.js';
 import type { UpstreamHeaders } from '../transport/exchange.js';
 import { redactDeeply } from '../../redact.js';
 import { readTurnState, TURN_STATE } from '../turn-state.js';
-import type { UpstreamAnswer, Handler } from './answer.js';
+import type { ResponsesAnswer, Handler } from './answer.js';
 import { readHeaderEvents, toMetadata } from './header-events.js';
 
 /**
@@ -39,7 +39,7 @@ const metadata: Handler = (answer, event) => {
 };
 
 /** Passes on an event for clients on sockets. */
-export function passOn(answer: UpstreamAnswer, event: ForeignEvent): void {
+export function passOn(answer: ResponsesAnswer, event: ForeignEvent): void {
   const members = Object.entries(event).filter(([name]) => !OF_UPSTREAM.has(name));
   answer.note({ type: 'event', event: { ...Object.fromEntries(members), type: event.type } });
 }

@@ -1,18 +1,18 @@
 import { isObject } from '../../../validation/index.js';
 import type { Annotation, Logprob } from '../../../protocol/index.js';
 import type { ForeignEvent, ModelEvent } from '../../model-event.js';
-import type { UpstreamAnswer, Handler } from './answer.js';
+import type { ResponsesAnswer, Handler } from './answer.js';
 import type { ItemProgress } from './item-progress.js';
 
 /** The delta of an event; undefined if it is none, or empty: an empty one changes nothing. */
-function deltaOf(answer: UpstreamAnswer, { delta }: ForeignEvent): string | undefined {
+function deltaOf(answer: ResponsesAnswer, { delta }: ForeignEvent): string | undefined {
   if (typeof delta === 'string') return delta === '' ? undefined : delta;
   answer.drop();
   return undefined;
 }
 
 /** The open item that an event writes to, if it has the type. */
-function itemOf(answer: UpstreamAnswer, event: ForeignEvent, type: string): ItemProgress | undefined {
+function itemOf(answer: ResponsesAnswer, event: ForeignEvent, type: string): ItemProgress | undefined {
   const item = answer.items.find(event);
   if (item?.isOpen === true && item.type === type) return item;
   answer.drop();

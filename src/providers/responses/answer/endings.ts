@@ -3,7 +3,7 @@ import type { Finish, ForeignEvent } from '../../model-event.js';
 import { quotesSecret } from '../../redact.js';
 import { classifyFailed, classifyFrame } from '../errors/classify.js';
 import { UpstreamError } from '../upstream-error.js';
-import type { UpstreamAnswer, Handler } from './answer.js';
+import type { ResponsesAnswer, Handler } from './answer.js';
 import { isFinalItem, isUselessCall } from './foreign-items.js';
 import { readUsage } from './read-usage.js';
 
@@ -23,7 +23,7 @@ const done: Handler = (answer, { response }) => {
   complete(answer, snapshot, typeof snapshot.id === 'string' ? snapshot.id : '');
 };
 
-function complete(answer: UpstreamAnswer, response: Snapshot, id: string): void {
+function complete(answer: ResponsesAnswer, response: Snapshot, id: string): void {
   const { usage, flaw } = readUsage(response);
   if (flaw !== undefined) {
     answer.fail(unreadable(flaw));
@@ -75,7 +75,7 @@ export const ENDINGS: Readonly<Record<string, Handler>> = {
 };
 
 /** Takes the items of the finished output that were not closed before: some servers send them only here. */
-function readOutput(answer: UpstreamAnswer, output: unknown): void {
+function readOutput(answer: ResponsesAnswer, output: unknown): void {
   if (!Array.isArray(output)) return;
   for (const [place, item] of output.entries()) {
     if (!isFinalItem(item)) {
@@ -89,16 +89,16 @@ function readOutput(answer: UpstreamAnswer, output: unknown): void {
   }
 }
 
-function noteUsage(answer: UpstreamAnswer, response: Snapshot): void {
+function noteUsage(answer: ResponsesAnswer, response: Snapshot): void {
   const { usage } = readUsage(response);
   if (usage !== undefined) answer.noteUsage(usage);
 }
 
-function tierOf({ options }: UpstreamAnswer, { service_tier: tier }: Snapshot): Pick<Finish, 'serviceTier'> {
+function tierOf({ options }: ResponsesAnswer, { service_tier: tier }: Snapshot): Pick<Finish, 'serviceTier'> {
   return typeof tier === 'string' && !quotesSecret(tier, options.secrets) ? { serviceTier: tier } : {};
 }
 
-function reasonOf({ options }: UpstreamAnswer, details: unknown): Finish {
+function reasonOf({ options }: ResponsesAnswer, details: unknown): Finish {
   const reason = isObject(details) ? details.reason : undefined;
   if (reason === 'content_filter') return { reason };
   if (typeof reason !== 'string' || reason === '' || reason === 'max_output_tokens') return { reason: 'length' };

@@ -3,7 +3,7 @@ import { isObject, parseJson } from '../../../validation/index.js';
 import type { ForeignEvent, ModelEvent } from '../../model-event.js';
 import type { Statistics } from '../statistics.js';
 import type { UpstreamError } from '../upstream-error.js';
-import { UpstreamAnswer, type AnswerOptions, type Handler } from './answer.js';
+import { ResponsesAnswer, type ResponsesAnswerOptions, type Handler } from './answer.js';
 import { BESIDE_OUTPUT, IMPLIED, passOn } from './beside-output.js';
 import { DELTAS } from './deltas.js';
 import { ENDINGS } from './endings.js';
@@ -71,13 +71,13 @@ const SHORT = 2 * MOST_LEVELS;
  * type that is not known, and are passed on.
  */
 export class EventReader {
-  private readonly answer: UpstreamAnswer;
+  private readonly answer: ResponsesAnswer;
 
   constructor(
-    options: AnswerOptions,
+    options: ResponsesAnswerOptions,
     private readonly statistics: Statistics,
   ) {
-    this.answer = new UpstreamAnswer(options, statistics);
+    this.answer = new ResponsesAnswer(options, statistics);
   }
 
   /** Reads the JSON text of an event; `take` returns what it means. Returns whether the answer is over. */

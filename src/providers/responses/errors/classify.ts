@@ -3,7 +3,7 @@ import { isQuotaCode } from '../../upstream-errors/to-model-error.js';
 import { isObject } from '../../../validation/index.js';
 import type { AnswerRefusedError, UpstreamHeaders } from '../transport/exchange.js';
 import { type Remedy, UpstreamError, type UpstreamErrorOptions } from '../upstream-error.js';
-import { type Delays, type FailureContext, readDelays } from './delays.js';
+import { type Delays, type ReadingContext, readDelays } from './delays.js';
 
 /** The upstream does not know the response that the request continues. */
 const FORGOTTEN = 'previous_response_not_found';
@@ -27,7 +27,7 @@ const OVERLOADED = 'server_is_overloaded';
  * The failure of an HTTP request, by its status. Statuses that say that the request, the model or the credentials are at fault are
  * not retried.
  */
-export function classifyHttp({ status, headers, text }: AnswerRefusedError, context: FailureContext): UpstreamError {
+export function classifyHttp({ status, headers, text }: AnswerRefusedError, context: ReadingContext): UpstreamError {
   const options = classifyStatus(status, headers, readFailure(text), context);
   return refused(status, { ...options, isRequestLevel: status >= 500 });
 }
@@ -38,7 +38,7 @@ export function classifyHttp({ status, headers, text }: AnswerRefusedError, cont
  */
 export function classifyHandshake(
   { status, headers, text }: AnswerRefusedError,
-  context: FailureContext,
+  context: ReadingContext,
 ): UpstreamError {
   const options = classifyStatus(status, headers, readFailure(text), context);
   if (REFUSED_ANYWAY.has(status)) return refused(status, options);
@@ -46,7 +46,7 @@ export function classifyHandshake(
 }
 
 /** `error` of `response.failed` (upstreams §6). */
-export function classifyFailed(error: unknown, context: FailureContext): UpstreamError {
+export function classifyFailed(error: unknown, context: ReadingContext): UpstreamError {
   const { profile } = context;
   const failure = describeFailure(error);
   const { code, message } = failure;
@@ -60,7 +60,7 @@ export function classifyFailed(error: unknown, context: FailureContext): Upstrea
 }
 
 /** A wrapped error frame of a socket; null for one that is to be ignored, because it has no error status. */
-export function classifyFrame(frame: unknown, context: FailureContext): UpstreamError | null {
+export function classifyFrame(frame: unknown, context: ReadingContext): UpstreamError | null {
   if (!isObject(frame)) return null;
   const failure = describeFailure(frame.error ?? frame);
   const status = [frame.status, frame.status_code].find((value) => typeof value === 'number');
@@ -76,7 +76,7 @@ function classifyStatus(
   status: number,
   headers: UpstreamHeaders,
   failure: UpstreamFailure,
-  context: FailureContext,
+  context: ReadingContext,
 ): UpstreamErrorOptions {
   const { code, message } = failure;
   const delays = readDelays({ headers, code, message }, context);

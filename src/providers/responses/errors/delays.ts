@@ -3,7 +3,7 @@ import type { Profile } from '../profile.js';
 import type { UpstreamHeaders } from '../transport/exchange.js';
 
 /** What the class of a failure depends on besides the failure. */
-export interface FailureContext {
+export interface ReadingContext {
   readonly profile: Profile;
   /** When it was read, milliseconds since the epoch: delays count from here. */
   readonly now: number;
@@ -28,7 +28,7 @@ export interface DelaySources {
  * The delays that an error states: in `retry-after`, which not every profile reads, or in its text, if its code is one of those whose
  * text has a delay.
  */
-export function readDelays({ headers = {}, code, message }: DelaySources, { profile, now }: FailureContext): Delays {
+export function readDelays({ headers = {}, code, message }: DelaySources, { profile, now }: ReadingContext): Delays {
   const advised = profile.delayCodes.has(code ?? '') ? readAdvice(message) : undefined;
   const stated = readRetryAfter(headers, now) ?? advised;
   const read = profile.readsRetryAfter ? stated : advised;

@@ -22,7 +22,7 @@ const LONGEST_REFUSAL = 64 * 1024;
 const CLOSE_MS = 1000;
 
 /** Where and how a WebSocket is opened. */
-export interface Opening {
+export interface HandshakeOptions {
   readonly address: UpstreamAddress;
   readonly websockets: WebsocketOptions;
   readonly clock: Clock;
@@ -43,7 +43,7 @@ export interface Handshake<Opened> {
 
 /** Opens a WebSocket at `/responses`. `onOpen` is called before the first message can arrive, with the answer of the handshake. */
 export function openWebSocket<Opened>(
-  opening: Opening,
+  opening: HandshakeOptions,
   onOpen: (socket: WebSocket, answer: IncomingMessage) => Opened,
 ): Handshake<Opened> {
   const { promise, resolve, reject } = Promise.withResolvers<Opened>();
@@ -81,7 +81,7 @@ function webSocketUrl(address: UpstreamAddress): URL {
   return url;
 }
 
-function socketOptions({ address, websockets, headers }: Opening): ClientOptions {
+function socketOptions({ address, websockets, headers }: HandshakeOptions): ClientOptions {
   // The types of ws lack the option.
   const closing = { closeTimeout: CLOSE_MS };
   return {
