@@ -1,40 +1,50 @@
 import { createHmac } from 'node:crypto';
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { type ApiAnswer, ApiClient } from '../support/api-client.js';
+import { useServices } from '../support/describe-service.js';
 import { ServiceLog } from '../support/service-log.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { Issuer, type TokenOptions } from './issuer.js';
 import { bearer } from './keys.js';
 
+const clock = new FakeClock();
+const shared = useServices({ providers: [ScriptedProvider], overrides: [[Clock, clock]] });
 let issuer: Issuer;
-let clock: FakeClock;
+/** The one that the test asks. */
 let service: Service;
 
-beforeEach(async () => {
+beforeAll(async () => {
   issuer = await Issuer.start();
-  clock = new FakeClock();
 });
 
-afterEach(async () => {
-  await service.close();
-  await issuer[Symbol.asyncDispose]();
-});
+afterAll(() => issuer[Symbol.asyncDispose]());
 
-async function start(environment: object = {}): Promise<void> {
+const environmentOf = (environment: object = {}, { url }: Issuer = issuer): Readonly<Record<string, unknown>> => {
+  return { JWT_ISSUER: url, JWT_AUDIENCE: 'antiphon', ...environment };
+};
+
+/** Has the test ask a service that all tests with these variables share. */
+async function use(environment?: object): Promise<void> {
+  service = await shared(environmentOf(environment));
+}
+
+/** Has the test ask a service that has not read the keys of its issuer. */
+async function start(environment?: object, of?: Issuer): Promise<Service> {
   service = await startService({
-    environment: { JWT_ISSUER: issuer.url, JWT_AUDIENCE: 'antiphon', ...environment },
+    environment: environmentOf(environment, of),
     providers: [ScriptedProvider],
     overrides: [[Clock, clock]],
   });
+  return service;
 }
 
-function sign(options: Partial<TokenOptions> = {}): Promise<string> {
-  return issuer.sign({ expiresAt: Math.floor(clock.now() / 1000) + 600, ...options });
+function sign(options: Partial<TokenOptions> = {}, of = issuer): Promise<string> {
+  return of.sign({ expiresAt: Math.floor(clock.now() / 1000) + 600, ...options });
 }
 
 function create(token: string): Promise<ApiAnswer> {
@@ -43,7 +53,7 @@ function create(token: string): Promise<ApiAnswer> {
 
 describe('a JWT', () => {
   it('a JWT admits to its tenant, beside keys', async () => {
-    await start({ API_KEYS: 'blue:blue-key' });
+    await use({ API_KEYS: 'blue:blue-key' });
     const { status, body } = await create(await sign());
     expect(status).toBe(200);
     const path = `responses/${String(body['id'])}`;
@@ -54,7 +64,8 @@ describe('a JWT', () => {
   });
 
   it('the service reads the keys of the issuer once, and verifies a token once', async () => {
-    await start();
+    await using _service = await start();
+    issuer.keyRequests = 0;
     const token = await sign();
     for (let turn = 0; turn < 3; turn++) expect((await create(token)).status).toBe(200);
     expect((await create(await sign({ claims: { sub: 'two' } }))).status).toBe(200);
@@ -62,7 +73,7 @@ describe('a JWT', () => {
   });
 
   it('a JWT ends when it expires, although it is remembered, also on an open socket', async () => {
-    await start();
+    await use();
     const token = await sign({ expiresAt: clock.now() / 1000 + 10 });
     await using socket = await SocketClient.open(service, { headers: bearer(token) });
     socket.create({ input: 'Hi' });
@@ -90,7 +101,7 @@ describe('a JWT', () => {
   ];
 
   it.each(claims)('a JWT is refused with %s', async (_name, changed, message) => {
-    await start();
+    await use();
     const token = await sign({ claims: changed });
     const { status, body } = await create(token);
     expect([status, body]).toEqual([401, { error: expect.objectContaining({ message }) as unknown }]);
@@ -98,7 +109,7 @@ describe('a JWT', () => {
   });
 
   it('a JWT is refused when it was changed, is not signed, or is signed with the public key as a secret', async () => {
-    await start();
+    await use();
     const [header = '', payload = '', signature = ''] = (await sign()).split('.');
     const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
     const richer = encode({ ...(JSON.parse(String(Buffer.from(payload, 'base64url'))) as object), tenant: 'blue' });
@@ -116,7 +127,7 @@ describe('a JWT', () => {
   it.each([42, null, ['red'], { name: 'red' }])(
     'a JWT is refused with the subject %j, which is no text',
     async (sub) => {
-      await start();
+      await use();
       expect(await create(await sign({ claims: { sub } }))).toMatchObject({
         status: 401,
         body: { error: { code: 'invalid_api_key', message: "The claim 'sub' of the token is not a text." } },
@@ -125,17 +136,17 @@ describe('a JWT', () => {
   );
 
   it('a JWT may be signed with a key that the issuer has made since', async () => {
-    await start();
-    expect((await create(await sign())).status).toBe(200);
-    await issuer.rotate();
+    await using own = await Issuer.start();
     // The keys are read again at most every 30 seconds of real time; a new service has no such pause.
-    await service.close();
-    await start();
-    expect((await create(await sign())).status).toBe(200);
+    for (const prepare of [async (): Promise<void> => undefined, () => own.rotate()]) {
+      await prepare();
+      await using _service = await start({}, own);
+      expect((await create(await sign({}, own))).status).toBe(200);
+    }
   });
 
   it('a JWT permits what its claims say', async () => {
-    await start({ JWT_TENANT_CLAIM: 'org.name', JWT_SCOPES_CLAIM: 'roles', JWT_MODELS_CLAIM: 'models' });
+    await use({ JWT_TENANT_CLAIM: 'org.name', JWT_SCOPES_CLAIM: 'roles', JWT_MODELS_CLAIM: 'models' });
     const of = (more: object): Promise<string> => sign({ claims: { org: { name: 'blue' }, ...more } });
     const reader = await of({ roles: ['responses:read', 'editor'] });
     expect((await create(reader)).body).toMatchObject({ error: { code: 'missing_scope' } });
@@ -150,18 +161,19 @@ describe('a JWT', () => {
 
 describe('an issuer that does not answer well', () => {
   it.each([
-    ['answers 500', (): void => void (issuer.status = 500)],
-    ['answers without end', (): void => void (issuer.padding = 1_000_000)],
+    ['answers 500', (own: Issuer): void => void (own.status = 500)],
+    ['answers without end', (own: Issuer): void => void (own.padding = 1_000_000)],
   ])('an issuer that %s is a 503 that can be repeated, not a 401', async (_name, misbehave) => {
-    await start();
-    misbehave();
+    await using own = await Issuer.start();
+    await using _service = await start({}, own);
+    misbehave(own);
     using log = ServiceLog.begin();
-    const token = await sign();
+    const token = await sign({}, own);
     const { status, headers } = await create(token);
     expect([status, headers.get('retry-after')]).toEqual([503, '1']);
     expect(log.complaints.join()).toMatch(/the keys of JWT_ISSUER cannot be read/);
     expect(log.complaints.join()).not.toContain(token);
-    [issuer.status, issuer.padding] = [200, 0];
+    [own.status, own.padding] = [200, 0];
     expect((await create(token)).status).toBe(200);
   });
 });
@@ -176,6 +188,5 @@ describe('the variables', () => {
     [{ JWT_ALGORITHMS: 'none' }, 'JWT_ALGORITHMS: expected algorithms with public keys'],
   ])('%j is refused at start', async (environment, message) => {
     await expect(start(environment)).rejects.toThrow(message);
-    await start();
   });
 });

@@ -1,37 +1,28 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { ApiClient } from '../support/api-client.js';
+import { useService } from '../support/describe-service.js';
+import { endingWith, type Service, startService } from '../support/service.js';
 import { SHARED_STATES, startReplicas } from '../support/state-backends.js';
-import { type Service, startService } from '../support/service.js';
 import { type RefusedUpgrade, SocketClient } from '../support/socket-client.js';
 import { bearer, KeysFile, sha256 } from './keys.js';
 
 const ORIGIN = 'https://app.example.com';
 const RED = { id: 'red', tenant: 'red', secrets: [{ sha256: sha256('red-key') }] };
 
-let file: KeysFile;
-let clock: FakeClock;
-let service: Service;
+const KEYS = [RED, { ...RED, id: 'reader', secrets: [{ sha256: sha256('reader-key') }], scopes: ['responses:read'] }];
 
-beforeEach(async () => {
-  clock = new FakeClock();
-  file = await KeysFile.with([
-    RED,
-    { ...RED, id: 'reader', secrets: [{ sha256: sha256('reader-key') }], scopes: ['responses:read'] },
-  ]);
-  service = await start();
+const clock = new FakeClock();
+const service = useService(async () => {
+  const file = await KeysFile.with(KEYS);
+  return endingWith(await start(file), () => file[Symbol.asyncDispose]());
 });
 
-afterEach(async () => {
-  await service.close();
-  await file[Symbol.asyncDispose]();
-});
-
-function start(environment: object = {}): Promise<Service> {
+function start({ path }: KeysFile, environment: object = {}): Promise<Service> {
   return startService({
-    environment: { KEYS_FILE: file.path, ...environment },
+    environment: { KEYS_FILE: path, ...environment },
     providers: [ScriptedProvider],
     overrides: [[Clock, clock]],
   });
@@ -97,7 +88,8 @@ describe('a socket token', () => {
     const last = token.endsWith('A') ? 'B' : 'A';
     expect((await refused(token.slice(0, -1) + last)).status).toBe(401);
     expect((await refused('antiphon1_x')).status).toBe(401);
-    await using other = await start();
+    await using file = await KeysFile.with(KEYS);
+    await using other = await start(file);
     expect((await refused(await mint({}, other))).status).toBe(401);
     clock.advance(60_000);
     expect(await refused(token)).toMatchObject({
@@ -129,14 +121,16 @@ describe('a socket token', () => {
   });
 
   it('a socket token is not needed any more once the socket is open, which ends with the key that made it', async () => {
-    await using socket = await open(service, await mint({ expires_in: 5 }));
+    await using file = await KeysFile.with(KEYS);
+    await using own = await start(file);
+    await using socket = await open(own, await mint({ expires_in: 5 }, own));
     clock.advance(6000);
     socket.create({ input: 'Hi' });
     expect((await socket.finish()).response.status).toBe('completed');
     await file.write([{ ...RED, id: 'other' }]);
     clock.advance(2000);
     const { ApiKeys } = await import('../../src/access/index.js');
-    while (service.app.get(ApiKeys).grantOfId('red') !== undefined) await new Promise(setImmediate);
+    while (own.app.get(ApiKeys).grantOfId('red') !== undefined) await new Promise(setImmediate);
     socket.create({ input: 'Hi' });
     expect(await socket.next()).toMatchObject({ type: 'error', status: 401 });
   });
@@ -160,7 +154,8 @@ describe('a socket token', () => {
   });
 
   it('a socket token does not exist with SOCKET_TOKEN_TTL=0', async () => {
-    await using without = await start({ SOCKET_TOKEN_TTL: 0 });
+    await using file = await KeysFile.with(KEYS);
+    await using without = await start(file, { SOCKET_TOKEN_TTL: 0 });
     const api = new ApiClient(without.baseURL, bearer('red-key'));
     expect((await api.post('socket_tokens', { origin: ORIGIN })).status).toBe(404);
   });
