@@ -1,35 +1,25 @@
-import { readFile, rm, stat } from 'node:fs/promises';
-
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { ConsoleFiles } from '../../src/console/index.js';
 import { HomeModule } from '../../src/http/home/index.js';
-import { buildConsole } from '../support/browser.js';
-import { type Service, startService } from '../support/service.js';
+import { useService } from '../support/describe-service.js';
+import { startService } from '../support/service.js';
+import { BuiltConsole } from './use-console.js';
 
-let files: URL;
-let service: Service;
-
-beforeAll(async () => {
-  files = await buildConsole();
-  service = await startService({
-    environment: { API_KEYS: 'red:x', CONSOLE: 'true' },
-    imports: [HomeModule],
-    overrides: [[ConsoleFiles, new ConsoleFiles(files)]],
-  });
-});
-
-afterAll(async () => {
-  await service.close();
-  await rm(files, { recursive: true });
+const files = new BuiltConsole();
+const service = useService({
+  environment: { API_KEYS: 'red:x', CONSOLE: 'true' },
+  imports: [HomeModule],
+  overrides: [[ConsoleFiles, files]],
 });
 
 const headers = { accept: 'text/html' };
 
 describe('the page of the console', () => {
   it('the page of the console has at most 150 kB, and no code or style in itself', async () => {
-    const sizes = await Promise.all(['main.js', 'main.css'].map((name) => stat(new URL(name, files))));
-    expect(sizes.reduce((sum, { size }) => sum + size, 0)).toBeLessThanOrEqual(150_000);
+    const [code, style] = await Promise.all(['main.js', 'main.css'].map((name) => files.read(name)));
+    if (code === undefined || style === undefined) throw new Error('the build made no page');
+    expect(code.content.length + style.content.length).toBeLessThanOrEqual(150_000);
     for (const path of ['/', '/console', '/console/']) {
       const answer = await fetch(`${service.origin}${path}`, { headers });
       const page = await answer.text();
@@ -37,7 +27,7 @@ describe('the page of the console', () => {
       expect(answer.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
       const [, script = ''] = /src="([^"]*)"/.exec(page) ?? [];
       const loaded = await fetch(new URL(script, answer.url));
-      expect([loaded.status, await loaded.text()]).toEqual([200, await readFile(new URL('main.js', files), 'utf8')]);
+      expect([loaded.status, await loaded.text()]).toEqual([200, code.content.toString()]);
     }
   });
 

@@ -1,12 +1,17 @@
-import { readFile, rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 
-import { ConsoleFiles } from '../../src/console/index.js';
+import { type ConsoleFile, ConsoleFiles } from '../../src/console/index.js';
 import { HomeModule } from '../../src/http/home/index.js';
-import { buildConsole, launchBrowser, noBrowser } from '../support/browser.js';
+import { launchBrowser, noBrowser } from '../support/browser.js';
 import { type DescribedService, useService } from '../support/describe-service.js';
 import { type ServiceOptions, startService } from '../support/service.js';
 
@@ -15,6 +20,44 @@ export const KEY = 'a-key-of-the-test';
 
 /** What a page leaves to the next one of its browser. */
 const KEPT = '[document.cookie, localStorage.length, sessionStorage.length]';
+
+const BUNDLE = `const { bundleConsole } = await import('./scripts/build/bundle-console.ts');
+await bundleConsole(process.argv[1]);`;
+
+let built: Promise<ReadonlyMap<string, ConsoleFile | undefined>> | undefined;
+
+/** The files of the page, built once for all spec files of a worker. */
+export class BuiltConsole extends ConsoleFiles {
+  constructor() {
+    super(ConsoleFiles.built);
+  }
+
+  override async read(name: string): Promise<ConsoleFile | undefined> {
+    return (await (built ??= buildConsole())).get(name);
+  }
+}
+
+async function buildConsole(): Promise<ReadonlyMap<string, ConsoleFile | undefined>> {
+  const folder = await mkdtemp(join(tmpdir(), 'antiphon-console-'));
+  try {
+    await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', BUNDLE, folder]);
+    const files = new ConsoleFiles(pathToFileURL(`${folder}/`));
+    return new Map(
+      await Promise.all(['main.js', 'main.css'].map(async (name) => [name, await files.read(name)] as const)),
+    );
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** The browser of the blocks of a file. */
+let browser: Promise<Browser> | undefined;
+
+async function closeBrowser(): Promise<void> {
+  const open = browser;
+  browser = undefined;
+  await (await open)?.close();
+}
 
 /** The console of a service in a browser, loaded anew for each test. */
 export interface ConsoleTest {
@@ -48,6 +91,8 @@ export function describeConsole(
   tests: (test: ConsoleTest) => void,
 ): void {
   if (noBrowser === undefined) {
+    // Of the file, not of the block: blocks share it.
+    afterAll(closeBrowser);
     describe(name, () => tests(useConsole(options)));
     return;
   }
@@ -56,34 +101,25 @@ export function describeConsole(
 }
 
 function useConsole(options: ServiceOptions | (() => Promise<ServiceOptions>)): ConsoleTest {
-  let files: URL;
-  let browser: Browser;
   let context: BrowserContext;
   let page: Page;
   let faults: string[] = [];
   let hasClock = false;
 
-  // Written first, and so run last.
-  afterAll(() => rm(files, { recursive: true }));
   const service = useService(async () => {
-    files = await buildConsole();
     const { environment, imports = [], ...others } = typeof options === 'function' ? await options() : options;
     return startService({
       ...others,
       environment: { API_KEYS: `red:${KEY}`, CONSOLE: 'true', ...environment },
       imports: [HomeModule, ...imports],
-      overrides: [[ConsoleFiles, new ConsoleFiles(files)]],
+      overrides: [[ConsoleFiles, new BuiltConsole()]],
     });
   });
-  beforeAll(async () => {
-    browser = await launchBrowser();
-  });
-  afterAll(() => browser.close());
 
   // One page for all tests: another one is another process, which takes six times as long as to load the console again.
   const openPage = async (): Promise<void> => {
     hasClock = false;
-    context = await browser.newContext();
+    context = await (await (browser ??= launchBrowser())).newContext();
     context.setDefaultTimeout(0);
     page = await context.newPage();
     page.on('pageerror', ({ message }) => faults.push(message));
@@ -95,6 +131,7 @@ function useConsole(options: ServiceOptions | (() => Promise<ServiceOptions>)): 
     });
   };
   beforeAll(openPage);
+  afterAll(() => context.close());
   beforeEach(async () => {
     faults = [];
     await page.setViewportSize({ width: 1280, height: 900 });
