@@ -147,21 +147,40 @@ describe('refusals of an upstream', () => {
       });
     });
 
-    it('refusals of an upstream tell which conversations are too long, whatever they call it', async () => {
-      const messages = [
-        "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
-        'the request exceeds the available context size, try increasing it',
-        'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Prompt too long: 5000 tokens',
-      ];
-      for (const message of messages) {
-        service.upstream.respond(
-          textReply(JSON.stringify({ error: { message } }), 'application/json', { status: 400 }),
-        );
-        await expect(sendTurn(service)).rejects.toMatchObject({
-          status: 400,
-          body: { error: { code: 'context_length_exceeded', param: 'input' } },
-        });
-      }
+    it.each([
+      "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
+      'the request exceeds the available context size, try increasing it',
+      'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Prompt too long: 5000 tokens',
+      'The input token count (5000) exceeds the maximum number of tokens allowed (4096).',
+      'The input token count is 5000 but model only supports up to 4096.',
+      'input length and `max_tokens` exceed context limit: 3000 + 2000 > 4096',
+      'Range of input length should be [1, 4096]',
+      'Your request exceeded model token limit: 4096 (requested: 5000)',
+      'Prompt exceeds max length',
+      'prompt token count of 5000 exceeds the limit of 4096',
+      'Input length 5000 exceeds the maximum allowed input length of 4096 tokens.',
+      'the number of input tokens 5000 cannot exceed the total tokens limit 4096 for this model',
+      'Too many input tokens. Max input tokens: 4096',
+      'Please reduce the length of the messages or completion. Current length is 5000 while limit is 4096',
+    ])('refusals of an upstream tell which conversations are too long, whatever they call it: %s', async (message) => {
+      const body = JSON.stringify({ error: { message, type: 'invalid_request_error', code: '400' } });
+      service.upstream.respond(textReply(body, 'application/json', { status: 400 }));
+      await expect(sendTurn(service)).rejects.toMatchObject({
+        status: 400,
+        body: { error: { code: 'context_length_exceeded', param: 'input' } },
+      });
+    });
+
+    it.each([
+      'max_tokens 9000 exceeds the limit of 8192',
+      'Too many input tokens per minute: the limit is 30000.',
+      'The input tokens of this request exceed the rate limit.',
+    ])('refusals of an upstream that are about other limits do not tell of the context: %s', async (message) => {
+      service.upstream.respond(textReply(JSON.stringify({ error: { message } }), 'application/json', { status: 400 }));
+      await expect(sendTurn(service)).rejects.toMatchObject({
+        status: 400,
+        body: { error: { code: 'invalid_value' } },
+      });
     });
   });
 
@@ -185,6 +204,24 @@ describe('refusals of an upstream', () => {
     ])('refusals that ask for patience are handed on when they say it %s', async (_, headers, expected) => {
       for (const status of [429, 503]) {
         service.upstream.refuse(status, 'openai', headers);
+        const answer = await fetch(`${service.baseURL}/responses`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'tested', input: 'Go on.' }),
+        });
+        await answer.arrayBuffer();
+        expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, expected]);
+      }
+    });
+
+    it.each([
+      ['Rate limit reached. Please try again in 6.2s.', '7'],
+      ['You exceeded your current quota. Please retry in 34.07s.', '35'],
+      ['The call rate limit is exceeded. Please retry after 26 seconds.', '26'],
+      ['Please retry after you have read the manual, in 5 seconds.', '1'],
+    ])('refusals that ask for patience in their text are handed on: %s', async (message, expected) => {
+      for (const status of [429, 503]) {
+        service.upstream.respond(textReply(JSON.stringify({ error: { message } }), 'application/json', { status }));
         const answer = await fetch(`${service.baseURL}/responses`, {
           method: 'POST',
           headers: { 'content-type': 'application/json' },

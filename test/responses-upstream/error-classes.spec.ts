@@ -149,6 +149,16 @@ describe.each([
     expect(service.upstream.calls).toHaveLength(1);
   });
 
+  it.each([
+    "This model's maximum context length is 4096 tokens. However, your request has 5000 input tokens.",
+    'The prompt is too long: 5000 tokens',
+  ])('a context that is too long has the code of OpenAI whatever the server calls it: %s', async (words) => {
+    service.upstream.refuse(400, { message: words, type: 'BadRequestError', code: 400 });
+    const { status, body } = await service.api.post('responses', TURN);
+    expect([status, body]).toMatchObject([400, { error: { code: 'context_length_exceeded', param: 'input' } }]);
+    expect(service.upstream.calls).toHaveLength(1);
+  });
+
   it.each([401, 402, 403, 404])('%d is the business of this service, and fatal', async (status) => {
     service.upstream.refuse(status, { code: 'secret_code', message: 'The key of acme is wrong.' });
     const { status: shown, body } = await service.api.post('responses', TURN);

@@ -17,8 +17,9 @@ export function readRetryAfter(headers: Headers, now: number): number | undefine
   return asked === undefined ? undefined : Math.min(asked, LONGEST_MS);
 }
 
-/** A delay in the text of an error: `Please try again in 1.2s`, `300ms`, `2 seconds`, `1m3.5s`. */
-const ADVICE = /try again in\s*(?:(\d{1,6})h)?(?:(\d{1,6})m(?!s))?(\d{1,9}(?:\.\d{1,9})?)\s*(ms|seconds?|s)\b/i;
+/** A delay in the text of an error: `Please try again in 1.2s`, `300ms`, `2 seconds`, `1m3.5s`, `Please retry after 26 seconds`. */
+const ADVICE =
+  /(?:try again|retry) (?:in|after)\s*(?:(\d{1,6})h)?(?:(\d{1,6})m(?!s))?(\d{1,9}(?:\.\d{1,9})?)\s*(ms|seconds?|s)\b/i;
 
 /** The delay in the text of an error, ms, at most a day. */
 export function readAdvice(message: string): number | undefined {

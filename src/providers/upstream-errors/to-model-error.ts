@@ -17,9 +17,18 @@ const DEFAULT_RETRY_AFTER_MS = 1000;
 
 const BUSY = 'The model is overloaded. Please retry your request.';
 
-/** Messages for a transcript that exceeds the context window; few upstreams have a code for it. */
-const TOO_LONG =
-  /context.{0,12}(?:length|window|size)|(?:maximum|max).{0,20}(?:context|sequence|prompt) ?length|too many tokens|(?:prompt|input).{0,20}too long|exceed_context_size|model's max(?:imum)?.{0,20}token|`inputs`.{0,60}(?:<=|less than)/i;
+/** Messages for a transcript that exceeds the context window, and types of such errors; few upstreams have a code for it. */
+const TOO_LONG = [
+  /context.{0,12}(?:length|window|size|limit)|exceed_context_size/i,
+  /(?:maximum|max).{0,20}(?:context|sequence|prompt|input) ?length|range of input length/i,
+  /too many (?:input |prompt )?tokens|model's max(?:imum)?.{0,20}token|model token limit/i,
+  /(?:prompt|input).{0,20}(?:too long|exceeds? max(?:imum)? length)/i,
+  /(?:prompt|input) tokens?\b.{0,40}(?:exceed|only supports)/i,
+  /`inputs`.{0,60}(?:<=|less than)|reduce the length of the (?:messages|prompt|input)/i,
+];
+
+/** Limits on the tokens of some time, which shorter requests may keep later. */
+const PER_TIME = /per (?:second|minute|hour|day)\b|rate limit/i;
 
 /** Messages for images and sounds that the model cannot read. llama.cpp sends them with status 500. */
 const UNREADABLE =
@@ -62,7 +71,7 @@ export function toModelError(status: number, told: UpstreamFailure, context: Fai
     });
   }
   if (status === 503 || status === 529) {
-    return new ModelError('server_is_overloaded', BUSY, { status: 503, ...delaysOf(context), cause });
+    return new ModelError('server_is_overloaded', BUSY, { status: 503, ...delaysOf(failure, context), cause });
   }
   if (IMAGE_ERRORS.has(failure.code)) return badRequest(400, failure, context, cause);
   if (status < 400) return serverError('The model failed. Please retry your request.', cause, { retry: 'other' });
@@ -77,28 +86,27 @@ export function serverError(message: string, cause: unknown, options: ModelError
   return new ModelError('server_error', message, { status: 500, cause, ...options });
 }
 
-function rateLimit({ code, type, message: words }: UpstreamFailure, context: FailureContext, cause: Error): ModelError {
-  const quota = [code, type].find(isQuotaCode);
+function rateLimit(failure: UpstreamFailure, context: FailureContext, cause: Error): ModelError {
+  const quota = [failure.code, failure.type].find(isQuotaCode);
   if (quota != null) {
     const message = 'You exceeded your current quota.';
     return new ModelError(quota, message, { status: 429, type: 'insufficient_quota', retry: 'other', cause });
   }
   const message = 'Rate limit of the model reached. Please retry your request.';
-  const retryAfterMs = context.retryAfterMs ?? readAdvice(words);
-  return new ModelError('rate_limit_exceeded', message, {
-    status: 429,
-    ...delaysOf({ ...context, retryAfterMs }),
-    cause,
-  });
+  return new ModelError('rate_limit_exceeded', message, { status: 429, ...delaysOf(failure, context), cause });
 }
 
-function delaysOf({ retryAfterMs }: FailureContext): ModelErrorOptions {
+/** The delay of the headers, or in the words. */
+function delaysOf({ message }: UpstreamFailure, context: FailureContext): ModelErrorOptions {
+  const retryAfterMs = context.retryAfterMs ?? readAdvice(message);
   return { retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS, upstreamWaitMs: retryAfterMs ?? 0 };
 }
 
-function isTooLong(status: number, { code, type, message }: UpstreamFailure): boolean {
+/** Whether an upstream says that the context is too long, in whatever words. */
+export function isTooLong(status: number, { code, type, message }: UpstreamFailure): boolean {
   if (code === 'context_length_exceeded') return true;
-  return (status === 400 || status === 413 || status === 422 || status === 500) && TOO_LONG.test(`${type} ${message}`);
+  const words = `${type} ${message}`;
+  return [400, 413, 422, 500].includes(status) && TOO_LONG.some((each) => each.test(words)) && !PER_TIME.test(words);
 }
 
 function tooLong(cause: Error): ModelError {

@@ -1,6 +1,6 @@
 import { ModelError, type RetryHint } from '../../model-error.js';
 import { scrub } from '../../scrub.js';
-import { ERROR_CODE, isQuotaCode, serverError, toModelError } from '../../upstream-errors/to-model-error.js';
+import { ERROR_CODE, isQuotaCode, isTooLong, serverError, toModelError } from '../../upstream-errors/to-model-error.js';
 import { unreachable } from '../../upstream-errors/unreachable.js';
 import { BROKEN, SILENT, UNREADABLE } from '../../upstream-http/exchange-error.js';
 import { UpstreamTimeoutError } from '../../upstream-http/exchange-timer.js';
@@ -69,6 +69,10 @@ export function toClientError(error: UpstreamError, context: ClientErrorContext)
   const status = given ?? statusOfCode(failure.code);
   const retryAfterMs = statedAt === undefined ? undefined : Math.max(0, statedAt - now);
   const isOwnLimit = status === 429 && [failure.code, failure.type].some(isQuotaCode);
+  // Servers with this API that are not OpenAI's say it in words of their own.
+  if (failure.code !== 'context_length_exceeded' && isTooLong(status, failure)) {
+    return withOptions(toModelError(status, failure, { secrets, retryAfterMs }), shouldRetry);
+  }
   if (OWN_STATUSES.has(status) || status < 400 || isOwnLimit || (status === 429 && OWN_LIMITS.has(failure.code))) {
     return withOptions(toModelError(status, failure, { secrets, retryAfterMs }), { retry: 'other', ...shouldRetry });
   }
