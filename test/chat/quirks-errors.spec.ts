@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { LineBudget } from '../../src/logging/index.js';
 import type { ErrorFrame, Nonsense } from '../support/chat-upstream/breaks.js';
-import { chunk, openStreamOf, type StreamData, streamOf } from './chunk-stream.js';
+import { chunk, finish, openStreamOf, type StreamData, streamOf } from './chunk-stream.js';
 import { saidIn } from '../support/output.js';
 import { MODEL, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { ServiceLog } from '../support/service-log.js';
@@ -36,6 +36,12 @@ describe('errors of an upstream', () => {
       'errorInChoice',
       'errorMessage',
       'errorTypeAndMessage',
+      'codeAndMessage',
+      'statusAndMessage',
+      'typeError',
+      'detail',
+      'errorsList',
+      'baseResp',
     ])('errors in the middle of a stream fail the response, said as %s', async (error) => {
       const { response } = await runTurn(service, ANSWER, { breaks: { after: 3, by: { error } } });
       expect(response).toMatchObject({ status: 'failed', error: { code: 'server_error' } });
@@ -130,12 +136,37 @@ describe('errors of an upstream', () => {
       ['an empty object', { error: {} }],
       ['an object without anything', { error: { message: '', code: null, details: [] } }],
       ['false', { error: false, error_type: null, error_message: '' }],
+      ['a state that is good', { base_resp: { status_code: 0, status_msg: '' }, code: 0, errors: [] }],
     ])('empty members are not errors: %s', async (_, chunkMembers) => {
       const { response } = await runTurn(service, ANSWER, { chunkMembers });
       expect(response.status).toBe('completed');
       expect(saidIn(response)).toEqual([{ text: 'One two three' }]);
       expect(log.complaints).toEqual([]);
     });
+
+    it.each<[what: string, frame: object]>([
+      ['that the answer is in work', { status: 'processing', message: 'Please wait.' }],
+      ['that all is well', { code: 200, message: 'OK' }],
+      ['that nothing is', { code: 'Success', message: 'success', errors: [] }],
+    ])('words between the chunks are not errors if they say %s', async (_, frame) => {
+      service.upstream.replay(streamOf([frame, chunk({ content: 'One' }), frame, finish()]));
+      const { response } = await SSE_TRANSPORT.run(service, { model: MODEL, input: 'Go on.' });
+      expect(response.status).toBe('completed');
+      expect(saidIn(response)).toEqual([{ text: 'One' }]);
+    });
+
+    it.each<[code: number, status: number, error: string]>([
+      [1002, 429, 'rate_limit_exceeded'],
+      [1008, 500, 'server_error'],
+      [2013, 400, 'invalid_value'],
+    ])(
+      'the code %i of MiniMax in an answer with status 200 is an error with status %i',
+      async (code, status, error) => {
+        const state = { status_code: code, status_msg: 'Refused, says the upstream.' };
+        service.upstream.replay(JSON.stringify({ id: '1', choices: null, base_resp: state }));
+        await expect(sendTurn(service)).rejects.toMatchObject({ status, body: { error: { code: error } } });
+      },
+    );
 
     it('errors in the middle of a stream take nothing back that came in the same packet, being nonsense', async () => {
       const breaks = { after: 3, by: { nonsense: 'invalidJson' } } as const;

@@ -34,6 +34,13 @@ describe('refusals of an upstream', () => {
       'detailText',
       'message',
       'list',
+      'nested',
+      'nestedObject',
+      'nestedText',
+      'errorsList',
+      'errorList',
+      'detailObject',
+      'capitalMessage',
       'text',
     ])('refusals of an upstream say what is wrong with the request, in the form %s', async (form) => {
       service.upstream.refuse(400, form);
@@ -45,7 +52,7 @@ describe('refusals of an upstream', () => {
       });
     });
 
-    it.each<RefusalForm>(['html', 'empty', 'invalidJson', 'nested'])(
+    it.each<RefusalForm>(['html', 'empty', 'invalidJson'])(
       'refusals of an upstream may say nothing that helps: %s',
       async (form) => {
         service.upstream.refuse(400, form);

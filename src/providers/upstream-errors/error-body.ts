@@ -10,9 +10,34 @@ export interface UpstreamFailure {
   readonly status: number | null;
 }
 
+/** Where servers say what is wrong, the first of which counts. */
+const MESSAGES = [
+  'message',
+  'error',
+  'errors',
+  'error_message',
+  'detail',
+  'msg',
+  'status_msg',
+  // Of AWS, and of servers in Java.
+  'Message',
+  'errorMessage',
+];
+
+/** Codes of MiniMax, by HTTP status. */
+const MINIMAX: Readonly<Partial<Record<number, number>>> = {
+  1002: 429,
+  1004: 401,
+  1008: 402,
+  1026: 400,
+  1027: 400,
+  1039: 429,
+  2013: 400,
+};
+
 /**
- * Reads the body of an error response, or an error in a stream: `{error:{…}}`, `{error:"…"}`, `{message,code}`, `{detail:[…]}`
- * or plain text.
+ * Reads the body of an error response, or an error in a stream: `{error:{…}}`, `{error:"…"}`, `{errors:[…]}`, `{message,code}`,
+ * `{detail:[…]}`, `{base_resp:{…}}` or plain text.
  */
 export function readFailure(text: string): UpstreamFailure {
   // HTML error pages carry no useful message.
@@ -23,21 +48,33 @@ export function readFailure(text: string): UpstreamFailure {
 export function describeFailure(value: unknown): UpstreamFailure {
   if (Array.isArray(value) && isObject(value[0])) return describeFailure(value[0]);
   if (!isObject(value)) return { message: textOf(value), code: null, type: null, param: null, status: null };
-  if (isObject(value.error) && isFailure(value.error)) {
-    return { ...describeFailure(value.error), ...statusBeside(value) };
-  }
+  const inside = insideOf(value);
+  if (inside !== undefined) return { ...describeFailure(inside), ...statusBeside(value) };
   const { code, type, param, status, metadata } = value;
   // OpenRouter puts the error of the upstream it called here.
-  const inner = isObject(metadata) && typeof metadata.raw === 'string' ? readFailure(metadata.raw).message : '';
+  const raw = isObject(metadata) ? messageIn(metadata.raw) : '';
   const number = [code, status, value.status_code, value.http_status_code, value.error_code].find(isHttpStatus);
-  const words = [value.message, value.error, value.error_message, value.detail, value.msg].find(isFailure);
+  const words = MESSAGES.map((name) => value[name]).find(isFailure);
   return {
-    message: inner === '' ? textOf(words) : inner,
+    message: raw === '' ? messageIn(words) || textOf(words) : raw,
     code: typeof code === 'string' ? code : null,
     type: typeof (type ?? value.error_type) === 'string' ? String(type ?? value.error_type) : null,
     param: typeof param === 'string' ? param : null,
-    status: number === undefined ? null : Number(number),
+    status: number === undefined ? (MINIMAX[Number(value.status_code)] ?? null) : Number(number),
   };
+}
+
+/** The object in which an error stands, if it is not the body itself. */
+function insideOf({ error, base_resp: state, message, detail }: Readonly<Record<string, unknown>>): unknown {
+  if (isObject(error) && isFailure(error)) return error;
+  if (isObject(state) && isFailure(state.status_code)) return state;
+  return !isFailure(message) && !isFailure(error) && isObject(detail) && isFailure(detail) ? detail : undefined;
+}
+
+/** The message of an error within another: gateways pass on the body of their upstream, also as text. */
+function messageIn(value: unknown): string {
+  const body = typeof value === 'string' ? parseJson(value) : value;
+  return isObject(body) && !Array.isArray(body.detail) ? describeFailure(body).message : '';
 }
 
 /** Whether a member for an error has one: some servers write it into every chunk, as `false`, as a blank or as an object without any. */
@@ -58,6 +95,8 @@ function isHttpStatus(value: unknown): boolean {
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (isObject(value) && Array.isArray(value.detail)) return textOf(value.detail);
-  if (Array.isArray(value)) return value.map((entry) => textOf(isObject(entry) ? entry.msg : entry)).join('; ');
+  if (Array.isArray(value)) {
+    return value.map((entry) => textOf(isObject(entry) ? (entry.msg ?? entry.message) : entry)).join('; ');
+  }
   return value === undefined || value === null ? '' : JSON.stringify(value);
 }

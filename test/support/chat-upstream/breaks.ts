@@ -26,6 +26,12 @@ export const ERROR_FRAMES = {
   ],
   errorMessage: ['data: {"error":{},"error_message":"The engine fell over.","choices":[]}'],
   errorTypeAndMessage: ['data: {"error_type":"overloaded","error_message":"The engine fell over."}'],
+  codeAndMessage: ['data: {"code":"InternalError","message":"The engine fell over.","request_id":"1"}'],
+  statusAndMessage: ['data: {"status":500,"message":"The engine fell over."}'],
+  typeError: ['data: {"type":"error","message":"The engine fell over."}'],
+  detail: ['data: {"detail":"The engine fell over."}'],
+  errorsList: ['data: {"success":false,"errors":[{"message":"The engine fell over."}]}'],
+  baseResp: ['data: {"id":"1","choices":null,"base_resp":{"status_code":1013,"status_msg":"The engine fell over."}}'],
   rateLimitWithDelay: [
     'data: {"error":{"message":"Slow down. Please try again in 1m3.5s.","type":"rate_limit_error","code":429}}',
   ],

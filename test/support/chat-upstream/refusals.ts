@@ -36,6 +36,23 @@ export const REFUSAL_BODIES = {
     JSON_TYPE,
     '{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\\"error\\":{\\"message\\":\\"Refused, says the upstream.\\"}}","provider_name":"P"}}}',
   ],
+  /** Its error stands inside as an object. */
+  nestedObject: [
+    JSON_TYPE,
+    '{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":{"error":{"message":"Refused, says the upstream."}}}}}',
+  ],
+  /** A gateway has its upstream's body as its message. */
+  nestedText: [
+    JSON_TYPE,
+    '{"error":{"message":"{\\"error\\":{\\"message\\":\\"Refused, says the upstream.\\"}}","code":400}}',
+  ],
+  errorsList: [
+    JSON_TYPE,
+    '{"success":false,"errors":[{"code":5004,"message":"Refused, says the upstream."}],"result":null}',
+  ],
+  errorList: [JSON_TYPE, '{"error":[{"message":"Refused, says the upstream."}]}'],
+  detailObject: [JSON_TYPE, '{"detail":{"error":{"message":"Refused, says the upstream.","code":"some_code"}}}'],
+  capitalMessage: [JSON_TYPE, '{"__type":"ValidationException","Message":"Refused, says the upstream."}'],
   text: ['text/plain', 'Refused, says the upstream.'],
   html: ['text/html', '<html><head><title>502 Bad Gateway</title></head><body><h1>Bad Gateway</h1></body></html>'],
   empty: ['', ''],

@@ -12,6 +12,14 @@ export interface ChatChunk {
   readonly error?: unknown;
   readonly error_type?: unknown;
   readonly error_message?: unknown;
+  /** MiniMax's: its own error, with HTTP status 200. */
+  readonly base_resp?: unknown;
+  /** What bodies of errors have that stand in a stream without a member `error`. */
+  readonly type?: unknown;
+  readonly code?: unknown;
+  readonly message?: unknown;
+  readonly errors?: unknown;
+  readonly detail?: unknown;
   /** Perplexity's; the pages are the same in every chunk. */
   readonly citations?: unknown;
   readonly search_results?: unknown;
