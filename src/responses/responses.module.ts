@@ -37,7 +37,7 @@ import { ResponsesService } from './responses.service.js';
 import { QueueBudget } from './socket/queue-budget.js';
 import { ResponsesGateway } from './socket/responses.gateway.js';
 import { SocketHandshake } from './socket/socket-handshake.js';
-import { ConnectionHandlers } from './socket/connection-handlers.js';
+import { ConnectionHandlers } from './socket/connection-handler.js';
 import { TurnGuard } from './socket/turn.guard.js';
 import { StoredResponsesService } from './stored-responses.service.js';
 import { CitationsPolicy } from './tools/citations.policy.js';

@@ -1,16 +1,20 @@
+import { Injectable } from '@nestjs/common';
 import { EMPTY, fromEvent, takeUntil } from 'rxjs';
 import type { RawData, WebSocket } from 'ws';
 
-import type { BodyBudget } from '../../http/bodies/index.js';
-import type { Connection, Upgraded } from '../../connections/index.js';
+import { BodyBudget, JsonReader } from '../../http/bodies/index.js';
+import { Environment } from '../../config/index.js';
+import { type Connection, ConnectionRegistry, type Upgraded } from '../../connections/index.js';
+import { ContinuationCaches } from '../../context/index.js';
 import { logRefusal } from '../../http/index.js';
-import { ApiError } from '../../protocol/index.js';
-import { isPromise } from '../../time/index.js';
+import { ApiError, IdGenerator } from '../../protocol/index.js';
+import { Clock, isPromise } from '../../time/index.js';
 import { type ClientFrame, readFrame, refuseEventType, streamIdOf } from './client-frame.js';
-import { type Gateway, ConnectionTurns, type TurnDependencies } from './connection-turns.js';
+import { type Gateway, ConnectionTurns } from './connection-turns.js';
 import { IncomingMessages } from './incoming-messages.js';
 import { SocketTurn, type SocketTurnOptions } from './socket-turn.js';
-import type { TurnGuard } from './turn.guard.js';
+import { QueueBudget } from './queue-budget.js';
+import { TurnGuard } from './turn.guard.js';
 import { unexpectedError } from './unexpected-error.js';
 
 /** Used until Nest binds the message handlers. */
@@ -21,10 +25,36 @@ type EventHandler = Gateway['handlers'][number];
 /** Shared, because most connections have no events of a program. */
 const NOTHING_BEFORE = Promise.resolve();
 
-/** The dependencies that all handlers share. */
-export interface HandlerDependencies extends TurnDependencies {
-  readonly guard: TurnGuard;
-  readonly bodies: BodyBudget;
+/** The handlers of all sockets of this process, and what they share. */
+@Injectable()
+export class ConnectionHandlers {
+  readonly reader: JsonReader;
+  private readonly handlers = new WeakMap<WebSocket, ConnectionHandler>();
+
+  constructor(
+    private readonly registry: ConnectionRegistry,
+    readonly environment: Environment,
+    readonly clock: Clock,
+    readonly ids: IdGenerator,
+    readonly caches: ContinuationCaches,
+    readonly budget: QueueBudget,
+    readonly guard: TurnGuard,
+    readonly bodies: BodyBudget,
+  ) {
+    this.reader = new JsonReader(environment, 'of your message');
+  }
+
+  /** Starts the handler of a new socket; false when a connection limit is reached and the client is being refused. */
+  start(upgraded: Upgraded): boolean {
+    const connection = this.registry.open(upgraded);
+    if (connection === undefined) return false;
+    this.handlers.set(upgraded.socket, new ConnectionHandler(connection, upgraded, this));
+    return true;
+  }
+
+  of(socket: WebSocket): ConnectionHandler | undefined {
+    return this.handlers.get(socket);
+  }
 }
 
 /** Handles the frames of one client. */
@@ -43,10 +73,10 @@ export class ConnectionHandler {
   constructor(
     private readonly connection: Connection,
     { socket, stream }: Upgraded,
-    private readonly dependencies: HandlerDependencies,
+    private readonly shared: ConnectionHandlers,
   ) {
     this.socket = socket;
-    this.incoming = new IncomingMessages(socket, stream, dependencies.bodies, (error) => {
+    this.incoming = new IncomingMessages(socket, stream, shared.bodies, (error) => {
       this.answer(error);
       connection.dropLargeMessage();
     });
@@ -84,7 +114,7 @@ export class ConnectionHandler {
   private read(data: Buffer, isBinary: boolean): Promise<void> | undefined {
     if (!this.connection.isOpen) return undefined;
     try {
-      const frame = readFrame(data, isBinary, this.dependencies.reader);
+      const frame = readFrame(data, isBinary, this.shared.reader);
       if (isPromise(frame)) {
         return frame
           .then((value) => {
@@ -136,14 +166,14 @@ export class ConnectionHandler {
    * credential. Throws ApiError 429 when WS_QUEUE_MAX_TURNS of them wait for it.
    */
   private queue(frame: ClientFrame, handler: EventHandler): void {
-    const { WS_QUEUE_MAX_TURNS } = this.dependencies.environment;
+    const { WS_QUEUE_MAX_TURNS } = this.shared.environment;
     if (this.queued > WS_QUEUE_MAX_TURNS) {
       throw ApiError.of('too_many_queued_requests', `At most ${WS_QUEUE_MAX_TURNS} events may wait. Retry later.`);
     }
     this.queued += 1;
     this.events = this.events.then(async () => {
       try {
-        await this.dependencies.guard.check(this.connection);
+        await this.shared.guard.check(this.connection);
         if (this.connection.isOpen) void this.handle(frame, handler);
       } catch (error) {
         this.answer(error);
@@ -172,7 +202,7 @@ export class ConnectionHandler {
   }
 
   private get allTurns(): ConnectionTurns {
-    this.turns ??= new ConnectionTurns(this.connection, this.gateway, this.dependencies);
+    this.turns ??= new ConnectionTurns(this.connection, this.gateway, this.shared);
     return this.turns;
   }
 
@@ -185,6 +215,6 @@ export class ConnectionHandler {
 
   /** Every frame has a request id of its own. */
   private nextRequestId(): string {
-    return this.dependencies.ids.next('req');
+    return this.shared.ids.next('req');
   }
 }

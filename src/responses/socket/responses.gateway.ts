@@ -8,8 +8,7 @@ import { ResponsesService } from '../responses.service.js';
 import { withEventNames } from '../turn/event-sink.js';
 import { TurnObservers } from '../turn/turn-observer.js';
 import { ErrorEventFilter } from './error-event.filter.js';
-import { SocketHandshake } from './socket-handshake.js';
-import { RESPONSES_PATH } from './socket-path.js';
+import { RESPONSES_PATH, SocketHandshake } from './socket-handshake.js';
 import type { SocketTurn } from './socket-turn.js';
 import { TurnGuard } from './turn.guard.js';
 

@@ -8,9 +8,8 @@ import type { Observable } from 'rxjs';
 import type { WebSocket, WebSocketServer } from 'ws';
 
 import { ApiRoutes, pathOf } from '../../http/index.js';
-import { SocketHandshake } from './socket-handshake.js';
-import { RESPONSES_PATH } from './socket-path.js';
-import { ConnectionHandlers } from './connection-handlers.js';
+import { RESPONSES_PATH, SocketHandshake } from './socket-handshake.js';
+import { ConnectionHandlers } from './connection-handler.js';
 
 /** The port under which Nest's adapters register the HTTP server of the application. */
 const OWN_SERVER = 0;

@@ -22,7 +22,10 @@ import { ApiError, IdGenerator, REASONING_INCLUDED } from '../../protocol/index.
 import { andThen, Clock, isPromise, type MaybePromise } from '../../time/index.js';
 import { SocketTokens, SUBPROTOCOL, TOKEN_PREFIX } from '../../access/socket-tokens/index.js';
 import { CountedReasoning } from '../turn/counted-reasoning.js';
-import { ConnectionHandlers } from './connection-handlers.js';
+import { ConnectionHandlers } from './connection-handler.js';
+
+/** The path under which the gateway is registered. It answers on the paths of `POST /responses` (ApiRoutes). */
+export const RESPONSES_PATH = '/v1/responses';
 
 /** Fragments of a message: each takes memory besides its bytes. */
 const MOST_FRAGMENTS = 1024;

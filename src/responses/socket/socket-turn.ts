@@ -16,7 +16,6 @@ import { ToldHeaders } from './told-headers.js';
 import type { LaneTask } from './lanes.js';
 import { appendTo } from './response-append.js';
 import { itemsOf, type Steer } from './steer.js';
-import { SteerableResponse } from './steerable-response.js';
 import type { SteerableTurn, Steering } from './steering.js';
 
 /** A request without its envelope, not validated. */
@@ -64,20 +63,19 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
   readonly type: SocketTurnOptions['type'];
   readonly streamId: string | undefined;
   carried: readonly Steer[];
+  previousResponseId: unknown;
   private readonly isSuccessor: boolean;
   private message: Buffer;
   private frame: ClientFrame | null;
   /** The end of the JSON text of each event. */
   private readonly tail: string;
   private active: ActiveTurn | null = null;
-  private steerable: SteerableResponse | null = null;
   private stopReason: StopReason | null = null;
   private state: 'waiting' | 'begun' | 'over' = 'waiting';
   private isSending = false;
   private sent: PromiseWithResolvers<undefined> | null = null;
   private keepalive: Timer | null = null;
   private free: () => void = () => undefined;
-  previousResponseId: unknown;
   private readonly headers: ToldHeaders = new ToldHeaders();
 
   constructor(
@@ -184,7 +182,6 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
       onEvent: (event) => this.sendForeign(event),
       ...(this.turns.sendsNotices ? { onNotice: (notice) => this.sendNotice(notice) } : {}),
     });
-    this.steerable = new SteerableResponse(this.active);
     if (this.stopReason !== null) this.active.stop(this.stopReason);
     return this.active;
   }
@@ -243,9 +240,9 @@ export class SocketTurn implements LaneTask, EventSink, SteerableTurn {
   }
 
   /** Throws an Error before the turn is admitted. */
-  get response(): SteerableResponse {
-    if (this.steerable === null) throw new Error('the turn is not admitted yet');
-    return this.steerable;
+  get running(): ActiveTurn {
+    if (this.active === null) throw new Error('the turn is not admitted yet');
+    return this.active;
   }
 
   private get lane(): string {

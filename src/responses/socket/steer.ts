@@ -1,5 +1,6 @@
 import { callIdOf, ERROR_CODES, type ErrorCode, isOutput, type Item } from '../../protocol/index.js';
 import { describeSteerInput } from '../dto/index.js';
+import type { ActiveTurn } from '../turn/active-turn.js';
 import type { ClientFrame } from './client-frame.js';
 
 /** A `response.steer` that was accepted and whose input is not applied yet. */
@@ -23,6 +24,35 @@ export type SteerFailure = Extract<
   | 'response_not_active'
   | 'successor_creation_failed'
 >;
+
+/** Why an event of a client is refused, for the client. */
+export type SteerRefusal<Code extends ErrorCode> = readonly [code: Code, message: string];
+
+/** Why a response that is not running any more can be neither steered nor interrupted. */
+export type WhyEnded = SteerRefusal<'response_already_completed' | 'response_not_active'>;
+
+export const HAS_ENDED: WhyEnded = [
+  'response_already_completed',
+  'The response has ended. Continue it with response.create.',
+];
+
+export const HAS_FAILED: WhyEnded = ['response_not_active', 'The response has failed.'];
+
+/** The response has ended for its steers, and the server creates its successor. */
+export const WAS_STEERED: WhyEnded = [
+  'response_already_completed',
+  'The response was steered; steer its successor, whose response.created follows.',
+];
+
+/** Why a running response cannot be steered; null when it can. */
+export function whyNotSteerable({ isSteerable, admitted }: ActiveTurn): string | null {
+  const { settings, parameters, generate } = admitted;
+  if (!isSteerable || !generate)
+    return "The model of this response cannot be steered. Send 'response.create' when it has ended.";
+  if (settings.conversation != null) return 'A response of a conversation cannot be steered.';
+  if ((parameters.context_management?.length ?? 0) > 0) return 'A response with context_management cannot be steered.';
+  return null;
+}
 
 /** What is wrong with a `response.steer` besides the response that it names; null when nothing is. */
 export function describeSteer(frame: ClientFrame): string | null {

@@ -1,33 +1,32 @@
 import { ApiError, ERROR_CODES, type IdGenerator, type ResponseObject } from '../../protocol/index.js';
 import { RecentMap } from '../../recent-map.js';
 import { isWarmUp } from '../dto/index.js';
+import type { ActiveTurn } from '../turn/active-turn.js';
 import type { ClientFrame } from './client-frame.js';
-import {
-  type EndedResponse,
-  HAS_ENDED,
-  HAS_FAILED,
-  MAX_REMEMBERED,
-  type SteerRefusal,
-  WAS_STEERED,
-  type WhyEnded,
-} from './ended-responses.js';
 import type { QueueShare } from './queue-budget.js';
 import {
   acceptedMembers,
   describeInterrupt,
   describeSteer,
   failedMembers,
+  HAS_ENDED,
+  HAS_FAILED,
   itemsOf,
   pendingMembers,
   type RequiredInput,
   requiredInputOf,
   type Steer,
   type SteerFailure,
+  type SteerRefusal,
+  WAS_STEERED,
+  type WhyEnded,
+  whyNotSteerable,
 } from './steer.js';
-import type { SteerableResponse } from './steerable-response.js';
 
 /** Most steers that wait for one response (protocol §6.8). */
 const MAX_PENDING = 8;
+/** Most ended responses that a connection remembers (protocol §6.8). */
+const MAX_REMEMBERED = 64;
 
 const CANNOT_BE_CONTINUED = 'The response can no longer be continued.';
 
@@ -40,8 +39,8 @@ export interface SteerableTurn {
   readonly previousResponseId: unknown;
   /** The steers whose input is part of its own. */
   readonly carried: readonly Steer[];
-  /** Known once it is admitted. */
-  readonly response: SteerableResponse;
+  /** The running turn, once it is admitted. Throws an Error before. */
+  readonly running: ActiveTurn;
 }
 
 /** What the steering of a connection needs of it. */
@@ -60,6 +59,12 @@ export interface SteeringDependencies {
 export interface LateEvent {
   readonly type: string;
   readonly members: string;
+}
+
+/** A response that has ended. */
+interface EndedResponse {
+  readonly streamId: string | undefined;
+  readonly why: WhyEnded;
 }
 
 /** A response with steers, or that may get some. */
@@ -118,7 +123,7 @@ export class Steering {
       this.targets.delete(steer.previousResponseId);
       this.release(steer);
     }
-    this.targets.set(turn.response.id, {
+    this.targets.set(turn.running.responseId, {
       turn,
       streamId: turn.streamId,
       steers: [],
@@ -181,7 +186,9 @@ export class Steering {
     const target = this.runningOf(frame.previous_response_id);
     if (target === undefined) return this.whyNotRunning(frame.previous_response_id, 'previous_response_id');
     const { turn, steers } = target;
-    if (turn.response.refusesSteering !== null) return ['steering_not_supported', turn.response.refusesSteering];
+    const { running } = turn;
+    const why = whyNotSteerable(running);
+    if (why !== null) return ['steering_not_supported', why];
     if (target.isInterrupted) return ['response_not_active', 'The response is being interrupted.'];
     const wrong = describeSteer(frame);
     if (wrong !== null) return ['invalid_input', wrong];
@@ -196,14 +203,14 @@ export class Steering {
       return ['too_many_pending_steers', error.message];
     }
     const input = frame.input as Steer['input'];
-    const steer = { id: ids.next('steer'), previousResponseId: turn.response.id, input, bytes };
+    const steer = { id: ids.next('steer'), previousResponseId: running.responseId, input, bytes };
     this.accepted.add(steer);
-    if (!turn.response.interject('response.steer.accepted', acceptedMembers(steer))) {
+    if (running.outlet?.interject('response.steer.accepted', acceptedMembers(steer)) !== true) {
       this.release(steer);
       return HAS_ENDED;
     }
     steers.push(steer);
-    turn.response.endEarly('steered');
+    running.endEarly('steered');
     return null;
   }
 
@@ -212,7 +219,7 @@ export class Steering {
     if (target === undefined) return this.whyNotRunning(frame.response_id, 'response_id');
     const wrong = describeInterrupt(frame);
     if (wrong !== null) return ['invalid_value', wrong];
-    if (!target.turn.response.endEarly('interrupted')) return HAS_ENDED;
+    if (!target.turn.running.endEarly('interrupted')) return HAS_ENDED;
     target.isInterrupted = true;
     return null;
   }
@@ -251,7 +258,7 @@ export class Steering {
     const { steers, isInterrupted } = target;
     if (status === 'failed') return this.failAll(steers, 'successor_creation_failed', 'The response has failed.');
     if (isInterrupted) return this.failAll(steers, 'response_not_active', 'The response was interrupted.');
-    const required = requiredInputOf(output, turn.response.given);
+    const required = requiredInputOf(output, turn.running.outlet?.given ?? []);
     if (required.length === 0) return this.follow(turn, steers);
     target.isStored = store;
     return this.wait(id, target, required);
@@ -292,11 +299,11 @@ export class Steering {
   /** The successor has the settings of its response (protocol §6.8). */
   private follow(turn: SteerableTurn, steers: readonly Steer[]): readonly LateEvent[] {
     // What a prompt has brought is among the settings and in the chain.
-    const { prompt: _, ...parameters } = turn.response.parameters;
-    const request = { ...parameters, previous_response_id: turn.response.id, input: itemsOf(steers) };
+    const { prompt: _, ...parameters } = turn.running.admitted.parameters;
+    const request = { ...parameters, previous_response_id: turn.running.responseId, input: itemsOf(steers) };
     try {
       this.dependencies.follow(turn.streamId, request, steers);
-      this.ended.set(turn.response.id, { streamId: turn.streamId, why: WAS_STEERED });
+      this.ended.set(turn.running.responseId, { streamId: turn.streamId, why: WAS_STEERED });
       return [];
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
