@@ -23,13 +23,12 @@ import {
 } from '../../state/index.js';
 import { Clock, type Timer } from '../../time/index.js';
 import { ResponsesService } from '../responses.service.js';
-import { ActiveTurn } from '../turn/active-turn.js';
+import type { ActiveTurn } from '../turn/active-turn.js';
 import { toErrorBody } from '../turn/failures.js';
-import { TurnStoppedError } from '../turn/stop-reason.js';
+import { type StopReason, TurnStoppedError } from '../turn/stop-reason.js';
 import { BackgroundEndings } from './background-endings.js';
 import { type BackgroundTurn, readTurn, type TurnJob, withCredentials } from './background-turn.js';
 import { RunLog } from './run-log.js';
-import { RunSlot } from './run-slot.js';
 
 /** Pauses before a turn that was handed back, or whose process died, runs again, seconds. Each is twice the one before. */
 const FIRST_RETRY_SECONDS = 1;
@@ -162,7 +161,10 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     const whole = await withCredentials(stored, this.seals);
     if (whole === undefined) return WITHOUT_CREDENTIALS;
 
-    const { turn, log } = this.prepare(run, started, whole);
+    const { runs, log: events, endings, clock, logger } = this;
+    const { isDurable } = this.jobs;
+    const log = new RunLog({ runs, log: events, endings, clock, logger, isDurable }, run, started, whole);
+    const { turn } = log;
     slot.hold(turn);
     try {
       if ((await this.responses.execute(turn, log)) !== undefined) return null;
@@ -189,29 +191,6 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     throw new Error(`the run of ${run.responseId} was stopped: ${turn.stopReason}`);
   }
 
-  private prepare(
-    run: Run,
-    started: StartedRun,
-    { admitted, transport, begunAt }: BackgroundTurn,
-  ): { readonly turn: ActiveTurn; readonly log: RunLog } {
-    const { runs, log: events, clock } = this;
-    const log = new RunLog(
-      { runs, log: events, clock, isDurable: this.jobs.isDurable },
-      run,
-      started,
-      begunAt,
-      (ending, batch) => this.endings.toEnding(admitted, ending, batch),
-      () => turn,
-      // Logged only when the turn begins: until then it may be handed back several times.
-      () => {
-        if (started.attempts === 1) return;
-        this.logger.warn(`${run.responseId} runs again, attempt ${started.attempts}: its process has died`);
-      },
-    );
-    const turn: ActiveTurn = new ActiveTurn({ ...admitted, input: started.input }, { transport }, log);
-    return { turn, log };
-  }
-
   private hasWaitedTooLong({ begunAt }: BackgroundTurn): boolean {
     return this.clock.now() - begunAt > this.environment.BACKGROUND_MAX_WAIT * 1000;
   }
@@ -236,6 +215,39 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     } catch (error) {
       warn(error);
     }
+  }
+}
+
+/** A place of this process for a background turn, from the delivery of its job to its end. */
+class RunSlot {
+  private turn: ActiveTurn | null = null;
+  private reason: StopReason | null = null;
+  private readonly over = Promise.withResolvers<undefined>();
+
+  /** `claim` aborts when the job belongs to this process no longer. */
+  constructor(claim: AbortSignal) {
+    claim.addEventListener('abort', () => this.stop('lost'), { once: true });
+  }
+
+  /** Resolves when the turn no longer runs here. */
+  get ended(): Promise<void> {
+    return this.over.promise;
+  }
+
+  /** The turn that runs here; stopped at once if the slot was stopped before. */
+  hold(turn: ActiveTurn): void {
+    this.turn = turn;
+    if (this.reason !== null) turn.stop(this.reason);
+  }
+
+  /** Stops the turn, also one that has yet to begin. */
+  stop(reason: StopReason): void {
+    this.reason ??= reason;
+    this.turn?.stop(reason);
+  }
+
+  end(): void {
+    this.over.resolve(undefined);
   }
 }
 

@@ -1,7 +1,8 @@
+import type { Logger } from '@nestjs/common';
+
 import type { StreamEvent } from '../../protocol/index.js';
 import {
   type BackgroundRuns,
-  type Ending,
   type EventLog,
   isOutOfPlace,
   type LogBatch,
@@ -13,9 +14,11 @@ import {
 import { Backoff, type Clock, type Pauses } from '../../time/index.js';
 import type { AssemblerNote, AssemblerState } from '../assembler/state.js';
 import { foldEvents } from '../assembler/fold-events.js';
-import type { ActiveTurn, BackgroundEnding, BackgroundRun } from '../turn/active-turn.js';
+import { ActiveTurn, type BackgroundEnding, type BackgroundRun } from '../turn/active-turn.js';
 import type { EventSink } from '../turn/event-sink.js';
 import { isUnanswered } from '../turn/stop-reason.js';
+import type { BackgroundEndings } from './background-endings.js';
+import type { BackgroundTurn } from './background-turn.js';
 
 /** Events of this time are appended together, where appending costs a round trip, ms. */
 const BATCH_MS = 5;
@@ -31,7 +34,9 @@ const PAUSES: Pauses = { firstMs: 100, longestMs: 5000 };
 export interface RunLogDependencies {
   readonly runs: BackgroundRuns;
   readonly log: EventLog;
+  readonly endings: BackgroundEndings;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly isDurable: boolean;
 }
 
@@ -40,6 +45,9 @@ export interface RunLogDependencies {
  * available, the run waits. No reader sees an event before it is stored.
  */
 export class RunLog implements EventSink, BackgroundRun {
+  /** The turn that writes it; stopped when it can write nothing more. */
+  readonly turn: ActiveTurn;
+  readonly begunAt: number;
   readonly state: AssemblerState;
   readonly isDurable: boolean;
   readonly isResumed: boolean;
@@ -57,17 +65,23 @@ export class RunLog implements EventSink, BackgroundRun {
     private readonly dependencies: RunLogDependencies,
     private readonly run: Run,
     readonly started: StartedRun,
-    readonly begunAt: number,
-    private readonly toEnding: (ending: BackgroundEnding, log: LogBatch) => Ending,
-    /** The turn that writes it; stopped when it can write nothing more. */
-    private readonly turn: () => Pick<ActiveTurn, 'signal' | 'stop' | 'stopReason'>,
-    readonly entered: () => void,
+    { admitted, transport, begunAt }: BackgroundTurn,
   ) {
+    this.begunAt = begunAt;
     this.isDurable = dependencies.isDurable;
     this.state = foldEvents(started.log);
     this.isResumed = this.state.items.length > 0;
     this.nextEvent = this.state.sequenceNumber;
     this.nextNote = started.log.notes.length;
+    this.turn = new ActiveTurn({ ...admitted, input: started.input }, { transport }, this);
+  }
+
+  /** Logs a restart only when the turn begins: until then it may be handed back several times. */
+  entered(): void {
+    const { attempts } = this.started;
+    if (attempts === 1) return;
+    const { responseId } = this.run;
+    this.dependencies.logger.warn(`${responseId} runs again, attempt ${attempts}: its process has died`);
   }
 
   note(notes: readonly AssemblerNote[]): void {
@@ -89,20 +103,21 @@ export class RunLog implements EventSink, BackgroundRun {
     this.flush();
     while (this.appending !== null) await this.appending;
     if (this.failure === null) return;
-    this.turn().signal.throwIfAborted();
+    this.turn.signal.throwIfAborted();
     throw this.failure;
   }
 
   async finish(ending: BackgroundEnding): Promise<void> {
     await this.stored();
     const { events, notes } = ending;
-    const whole = this.toEnding(ending, this.toBatch(events, notes));
+    const batch = this.toBatch(events, notes);
+    const whole = this.dependencies.endings.toEnding(this.turn.admitted, ending, batch);
     try {
       await this.persist(() => this.dependencies.runs.finish(this.run, whole));
     } catch (error) {
       if (!(error instanceof RunLostError)) throw error;
       this.giveUp(error);
-      this.turn().signal.throwIfAborted();
+      this.turn.signal.throwIfAborted();
     }
   }
 
@@ -113,7 +128,7 @@ export class RunLog implements EventSink, BackgroundRun {
 
   private giveUp(error: unknown): void {
     this.failure = error instanceof Error ? error : new Error(String(error));
-    this.turn().stop('lost');
+    this.turn.stop('lost');
   }
 
   private schedule(): void {
@@ -161,8 +176,8 @@ export class RunLog implements EventSink, BackgroundRun {
 
   /** Waits as long as the store is not available and the run is not stopped. */
   private async persist(write: () => Promise<void>): Promise<void> {
+    const { turn } = this;
     const { clock } = this.dependencies;
-    const turn = this.turn();
     const { signal } = turn;
     const backoff = new Backoff(clock, PAUSES);
     for (;;) {
