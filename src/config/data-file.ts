@@ -74,7 +74,7 @@ export class SchemaError extends Error {
  * Returns the value if it matches a JSON Schema. Throws SchemaError. With `isSecret`, it quotes an unknown member only if it looks like a
  * name. `whole` is what messages call the value.
  */
-// Its callers name the type that the schema describes.
+// Callers name the type that the schema describes.
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
 export function requireSchema<T>(value: unknown, schema: object, { isSecret = false, whole = 'the file' } = {}): T {
   if (surelyMatches(schema, value)) return value as T;

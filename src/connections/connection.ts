@@ -25,7 +25,7 @@ export interface Upgraded {
   readonly caller: Caller;
   /** Whether a web page has opened it with a token; otherwise the headers have a credential. */
   readonly hasToken: boolean;
-  /** Its place among the sockets of its tenant. */
+  /** The place of the socket among those of its tenant. */
   readonly place: SocketPlace;
 }
 
@@ -44,7 +44,7 @@ export class Connection implements ClientSocketListener, FrameWriterListener, He
   readonly tenant: Tenant;
   /** Whether a web page has opened it with a token. */
   readonly hasToken: boolean;
-  /** Its place among the sockets of its tenant, which its end gives back. */
+  /** The place of the socket among those of its tenant, which its end gives back. */
   readonly place: SocketPlace;
   /** What its credential permits; as of the latest check. */
   grant: Grant;

@@ -16,7 +16,7 @@ import { Transcript } from './transcript.js';
 /** A conversation that was read. */
 export interface ReadConversation extends ConversationPlace {
   readonly transcript: Transcript;
-  /** Its latest response, if the connection remembers it. */
+  /** The latest response of the conversation, if the connection remembers it. */
   readonly parent: Continuation | null;
 }
 
@@ -25,7 +25,7 @@ export interface HeldConversation extends ReadConversation, HeldLock {}
 
 /** How a conversation is opened. */
 export interface ConversationWaiter {
-  /** Its latest response that the connection remembers; not used if the conversation was changed since. */
+  /** The latest response of the conversation that the connection remembers; not used if the conversation was changed since. */
   readonly known: Continuation | undefined;
   /** Longest wait for the lock, ms. */
   readonly waitMs: number;
@@ -62,7 +62,7 @@ export class ConversationGate {
     const refuse = (): ApiError => (locked = conversationLocked('conversation'));
     const holding = this.gate.hold({ key, tryAcquire, refuse, waitMs, signal, onLost });
     const { held, lease } = await holding.catch(async (error: unknown) => {
-      // Its last turn may hold the lock of a conversation that is deleted.
+      // The last turn of a conversation that is deleted may hold its lock.
       const isGone = error === locked && (await this.conversations.get(tenant, id)) === undefined;
       throw isGone ? ApiError.notFound('Conversation', id) : error;
     });

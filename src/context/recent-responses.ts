@@ -31,7 +31,7 @@ interface Entry {
   readonly known: Continuation;
   /** Estimated bytes of its transcript. */
   readonly bytes: number;
-  /** Those besides its items. */
+  /** Estimated bytes besides the items. */
   readonly ownBytes: number;
   readonly held: Held;
 }
@@ -149,7 +149,7 @@ export class RecentResponses {
 
 /** What a turn over HTTP sees of the responses of its tenant. */
 export class RecentOfTurn implements Continuations {
-  /** Its place among the turns that run; null once nothing is remembered for it any more. */
+  /** The place of the turn among those that run; null once nothing is remembered for it any more. */
   place: number | null = null;
   private parentId: string | null = null;
   private responseId: string | null = null;

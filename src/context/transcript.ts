@@ -45,7 +45,7 @@ export class Transcript {
     private readonly strayOutputs: ReadonlyMap<string, string>,
     /** Call ids of asynchronous calls, with the number of outputs that are still to come. No turn waits for them. */
     private readonly asyncCalls: ReadonlyMap<string, number>,
-    /** Its items that a model does not see as they are. */
+    /** The items of the transcript that a model does not see as they are. */
     readonly marks: Marks,
   ) {}
 

@@ -2,7 +2,7 @@ import { ApiError } from '../protocol/index.js';
 
 /** Where an item of a translated request comes from. */
 export interface Place {
-  /** Its path in the request of the client. */
+  /** The path of the item in the request of the client. */
   readonly path: string;
   /** The paths of what its parts were made from; absent where the parts are in their places. */
   readonly parts?: readonly string[];

@@ -16,7 +16,7 @@ export interface GivenFile {
 /** How a file is fetched. */
 export interface FileFetchOptions {
   readonly signal: AbortSignal;
-  /** Its name, where the client has said one. */
+  /** The name of the file, where the client has said one. */
   readonly name: string | null;
   /** How much of FILE_URL_TIMEOUT_MS was spent on other files. */
   readonly spentMs: number;

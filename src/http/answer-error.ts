@@ -82,7 +82,7 @@ function targetOf(request: FastifyRequest): string {
 }
 
 function log(error: ApiError, thrown: unknown, request: FastifyRequest): void {
-  // Its client has left, or was answered before the body was complete.
+  // The client has left, or was answered before its body was complete.
   if (request.raw.destroyed && !request.raw.complete) return;
   if (error.status < 500 || error === thrown) {
     logRefusal(() => targetOf(request), error, request.id);

@@ -16,7 +16,7 @@ export function isRateLimitHeader(name: string): boolean {
 /** The version of a server's list of models. */
 export const MODELS_ETAG = 'x-models-etag';
 
-/** Its presence says that usage counts the reasoning of earlier turns. */
+/** A header whose presence says that usage counts the reasoning of earlier turns. */
 export const REASONING_INCLUDED = 'x-reasoning-included';
 
 /** The event that tells Codex on a socket what headers tell it over HTTP: how much of its limits is used. */

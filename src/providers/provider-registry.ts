@@ -77,7 +77,7 @@ export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationSh
     return this.table.forwarded;
   }
 
-  /** Those that reach the upstreams of a model, whichever answers; none if no provider serves it. */
+  /** The members of requests that reach the upstreams of a model, whichever answers; none if no provider serves it. */
   forwardedTo(model: string): ReadonlySet<string> {
     return this.table.forwardedTo(model);
   }

@@ -61,7 +61,7 @@ export class ProviderTable {
     return this.dependencies.configuration?.forwarded ?? NO_MEMBERS;
   }
 
-  /** Those that reach the upstreams of a model, whichever answers. */
+  /** The members of requests that reach the upstreams of a model, whichever answers. */
   forwardedTo(model: string): ReadonlySet<string> {
     const provider = this.find(model)?.provider;
     return provider instanceof RoutedProvider ? provider.forwards : NO_MEMBERS;

@@ -16,7 +16,7 @@ export interface MovedResponse {
   /** The response that it continues and whose items it needs, visible or not. */
   readonly parentId: string | null;
   readonly origin: Origin | null;
-  /** Its conversation, and the position there before which its context ends. */
+  /** The conversation of the response, and the position there before which its context ends. */
   readonly place: { readonly conversationId: string; readonly before: number } | null;
   /** The session that it was made in. */
   readonly sessionId: string;
@@ -76,7 +76,7 @@ export interface MovedJob {
   readonly queue: QueueName;
   /** A UUID. */
   readonly id: string;
-  /** Its member `tenant` says whose it is. */
+  /** The member `tenant` says whose the job is. */
   readonly data: object;
 }
 

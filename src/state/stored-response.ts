@@ -6,7 +6,7 @@ export interface StoredResponse {
   /** The Response without its output, as JSON. The body of one that has not ended is that of its creation. */
   readonly body: string;
   readonly status: ResponseObject['status'];
-  /** Its output, as `readItems` takes it. */
+  /** The output items, as `readItems` takes them. */
   readonly output: string | null;
 }
 

@@ -2,7 +2,7 @@
 export interface DocumentText {
   /** Null where it states none. */
   readonly title: string | null;
-  /** Its pages from 1. What has no pages is one. */
+  /** The pages of the document from 1. What has no pages is one. */
   readonly pages: readonly DocumentPage[];
   /** Whether something was left out, beyond the most pages, images or characters. */
   readonly isCut: boolean;

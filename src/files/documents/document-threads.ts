@@ -104,7 +104,7 @@ export class DocumentThreads {
     const idle = [...this.threads].find((thread) => thread.reading === null);
     if (idle === undefined && this.threads.size >= this.most) return;
     this.waiting.splice(place, 1);
-    // Its owner's others wait behind those of all others.
+    // What else its owner waits for comes behind what all others wait for.
     const others = this.waiting.filter(({ owner }) => owner !== reading.owner);
     this.waiting.splice(0, Infinity, ...others, ...this.waiting.filter(({ owner }) => owner === reading.owner));
     const thread = idle ?? this.start();

@@ -44,7 +44,7 @@ export class Waits {
     return wait.backoff.failed();
   }
 
-  /** It works again. */
+  /** The outage of a key has ended. */
   succeeded(key: string): void {
     this.known.delete(key);
   }

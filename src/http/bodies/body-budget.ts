@@ -13,7 +13,7 @@ type Refuse = (error: ApiError) => void;
 
 /** What a body takes of the budget. */
 export class BodyShare {
-  /** Its place in the budget; null while it takes nothing. */
+  /** The place of the body in the budget; null while it takes nothing. */
   place: number | null = null;
   private taken = 0;
 

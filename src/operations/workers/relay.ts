@@ -2,7 +2,7 @@
 export type SiblingMessage =
   /** A worker asks all others. */
   | { readonly type: 'antiphon.ask'; readonly number: number; readonly topic: string; readonly question: unknown }
-  /** It is told how many were asked. */
+  /** The worker that asks is told how many were asked. */
   | { readonly type: 'antiphon.asking'; readonly number: number; readonly count: number }
   /** Another worker is asked. `from`: the number that the primary process gave the one that asks. */
   | {
@@ -12,7 +12,7 @@ export type SiblingMessage =
       readonly topic: string;
       readonly question: unknown;
     }
-  /** It answers; without `reply` it cannot. */
+  /** A worker that was asked answers; without `reply` it cannot. */
   | { readonly type: 'antiphon.reply'; readonly number: number; readonly from: number; readonly reply?: unknown };
 
 /** Questions that a worker has not answered: one that hangs is asked no more, since what is sent to it waits in the memory of the primary process. */

@@ -104,7 +104,7 @@ const PRESETS = {
     files: false,
     namedToolChoice: false,
     reasoningReplay: 'reasoning_content',
-    // It writes a whole answer to its end, also for a client that has left, and the slot is taken until then.
+    // The server writes a whole answer to its end, also for a client that has left, and the slot is taken until then.
     wholeAnswers: 'never',
     tokenCount: 'input_tokens',
   },

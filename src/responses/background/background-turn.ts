@@ -10,7 +10,7 @@ import type { Transport } from '../turn/turn-observer.js';
 
 /** A background turn as it is stored until its end. */
 export interface BackgroundTurn {
-  /** Its input is stored with the response. */
+  /** The admitted turn; what is stored of it has no input, which the response has. */
   readonly admitted: AdmittedTurn;
   /** The transport of the answer to its creator. */
   readonly transport: Transport;

@@ -170,7 +170,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
       if ((await this.responses.execute(turn, log)) !== undefined) return null;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // Its model has ended, but it can never be appended.
+      // The model has ended, but its output can never be appended to the conversation.
       if (isOutOfPlace(error.cause)) return { code: 'server_error', message: error.message };
       if (!isTemporary(error)) return toErrorBody(error);
       if (hasWaitedTooLong()) return WAITED_TOO_LONG;

@@ -30,7 +30,7 @@ export const steerInput = stringOr({
 /** What is wrong with the input of a `response.steer`, for the client; null when it can be used. */
 export const describeSteerInput = (value: unknown): string | null => {
   const other = Array.isArray(value) ? value.findIndex(isOtherItem) : -1;
-  // Its members are those of its type, and not what is wrong with it.
+  // Reported first: the members of an item of another type belong to that type, and are not what is wrong.
   if (other !== -1) return `Invalid 'input[${other}].type': a response is steered with messages of the user.`;
   const violation: ReturnType<Check> = steerInput(value, { unknownParameters: 'reject' });
   if (violation !== null) return violation.under('input').toError().message;

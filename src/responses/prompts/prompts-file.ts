@@ -16,7 +16,7 @@ export interface PromptVersion {
   readonly settings: Readonly<Record<string, unknown>>;
   /** Names of its variables, in the order of their first use. */
   readonly variables: readonly string[];
-  /** Those among them that stand outside the content of messages: only a text can take their place. */
+  /** The variables that stand outside the content of messages: only a text can take their place. */
   readonly textVariables: readonly string[];
 }
 

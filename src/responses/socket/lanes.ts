@@ -11,7 +11,7 @@ const MAX_STREAM_IDS = 32;
 export interface LaneTask {
   /** The lane's name; undefined is the default lane. */
   readonly streamId: string | undefined;
-  /** Its size while it is queued, in bytes. */
+  /** The size of the turn while it is queued, in bytes. */
   readonly bytes: number;
   /** Called when it is queued: releases all memory beyond `bytes`. */
   shelve(): void;

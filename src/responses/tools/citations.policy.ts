@@ -49,7 +49,7 @@ interface GrowingText {
   readonly part: number | undefined;
   /** Length of what was passed on. */
   length: number;
-  /** Its end, as far as a statement may reach. */
+  /** The end of what was passed on, as far as a statement may reach. */
   tail: string;
   /** What may become a mark, or stand before one. */
   held: string;

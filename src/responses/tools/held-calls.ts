@@ -50,7 +50,7 @@ export function noCallsIn({ isLast, toolCallsLeft }: PassesLeft): NoCalls | null
 /** Keeps back the calls of functions that stand for tools, out of the events of one pass. */
 export class HeldCalls<Fn> {
   private readonly calls: WrittenCall<Fn>[] = [];
-  /** Those that the model has not ended, by their keys. */
+  /** The calls that the model has not ended, by their keys. */
   private readonly open = new Map<string | undefined, WrittenCall<Fn>>();
 
   /** Whether the pass has output beside the calls that are kept back. */

@@ -110,7 +110,7 @@ export class HostedToolTurn<Fn extends string, Outcome> implements TurnPolicy {
   }
 
   follow(pass: FinishedPass): OwnPass | undefined {
-    // Those beyond `max_tool_calls` are left out (protocol §3).
+    // Calls beyond `max_tool_calls` are left out (protocol §3).
     const made = this.held.take(Math.max(0, pass.toolCallsLeft));
     if (made.length === 0) return undefined;
     const { tool, turn, names } = this;

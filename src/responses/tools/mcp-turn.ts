@@ -81,7 +81,7 @@ export class McpTurn implements TurnPolicy {
     const open = this.approvedIn(context).filter(({ approvalId }) =>
       left.every((call) => call.approvalId !== approvalId),
     );
-    // Those beyond `max_tool_calls` stay open.
+    // Calls beyond `max_tool_calls` stay open.
     const approved = open.slice(0, Math.max(0, next.toolCallsLeft - left.length));
     const refused = this.refusedIn(context);
     if ([unlisted, approved, refused, left].every(({ length }) => length === 0)) return undefined;
@@ -138,7 +138,7 @@ export class McpTurn implements TurnPolicy {
 
   /** Runs the calls of a pass, or asks for their approvals. */
   follow(pass: FinishedPass): OwnPass | undefined {
-    // Those beyond `max_tool_calls` are left out (protocol §3).
+    // Calls beyond `max_tool_calls` are left out (protocol §3).
     const made = this.held.take(Math.max(0, pass.toolCallsLeft));
     if (made.length === 0) return undefined;
     const asking = made.filter(({ fn }) => this.needsApproval(fn)).map(toCall);

@@ -105,7 +105,7 @@ export class ActiveTurn {
   earlyEnd: EarlyEnd | null = null;
   /** Whether its usage is stored together with its response. */
   isUsageStored = false;
-  /** Its place among the running turns; null while it is none of them. */
+  /** The place of the turn among those that run; null while it is none of them. */
   place: number | null = null;
   /** Ends the turn after MAX_TURN_MS; null without a limit. */
   timeLimit: Timer | null = null;

@@ -2,7 +2,7 @@ import type { Turn } from '../../providers/index.js';
 
 /** How a turn asks for compaction (protocol §6.11). */
 export type CompactionRequest =
-  /** Its last input item is a `compaction_trigger`: the response is a compaction item and nothing else. */
+  /** The last input item of the turn is a `compaction_trigger`: the response is a compaction item and nothing else. */
   | { readonly kind: 'trigger' }
   /** `context_management`: a context beyond the threshold is compacted before the model goes on. Null: the default threshold. */
   | { readonly kind: 'threshold'; readonly tokens: number | null };

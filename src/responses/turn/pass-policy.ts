@@ -40,7 +40,7 @@ export interface NextPass extends ToldPass {
 /** A pass that a policy answers in place of the model. */
 export interface OwnPass {
   /**
-   * Its events, up to `finish`, with the tokens that it used. They become output of the response. An error fails the turn; an empty batch is a
+   * The events of the pass, up to `finish`, with the tokens that it used. They become output of the response. An error fails the turn; an empty batch is a
    * sign of life. A pass of nothing but `finish` leaves everything as it is.
    */
   generate(): AsyncIterable<ModelEvent | readonly ModelEvent[]>;

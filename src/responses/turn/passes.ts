@@ -109,7 +109,7 @@ class TurnPasses {
     try {
       if (turn.run !== null) {
         this.course = await this.takeOver();
-        // Its readers need not wait for the model.
+        // The readers of the response need not wait for the model.
         void delivery.deliver();
       }
       for (;;) {
@@ -143,7 +143,7 @@ class TurnPasses {
           break;
       }
       turn.conclude();
-      // Its client was told that it is interrupted, even if its model has come to an end meanwhile.
+      // The client was told that the response is interrupted, even if the model has come to an end meanwhile.
       if (turn.earlyEnd === 'interrupted') outcome = endEarly(turn.earlyEnd, assembler);
       const catchingUp = delivery.deliver();
       if (catchingUp !== undefined) await turn.until(catchingUp);

@@ -135,7 +135,7 @@ export class TurnResolver {
     };
     if (settings.conversation == null) return resolveFrom(settings.previous_response_id);
     if (turn.conversation !== null) return resolveFrom(turn.conversation);
-    // It does not run yet, so that only its request is checked, or it only reads the conversation.
+    // The turn does not run yet, so that only its request is checked, or it only reads the conversation.
     return this.conversations.read(caller.tenant, settings.conversation.id).then(resolveFrom);
   }
 

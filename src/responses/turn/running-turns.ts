@@ -18,7 +18,7 @@ export class RunningTurns {
     return this.turns.size;
   }
 
-  /** Those of a tenant, as they have begun, with their providers; null for one that has none yet. */
+  /** The running turns of a tenant, as they have begun, with their providers; null for one that has none yet. */
   ofTenant(tenant: Tenant): readonly (BegunTurn & { readonly provider: string | null })[] {
     return Array.from(this.turns)
       .filter(({ admitted }) => admitted.caller.tenant === tenant)
@@ -33,7 +33,7 @@ export class RunningTurns {
     return undefined;
   }
 
-  /** Those that run in the background. */
+  /** How many run in the background. */
   get background(): number {
     let count = 0;
     for (const { run } of this.turns) if (run !== null) count += 1;

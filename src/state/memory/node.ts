@@ -39,11 +39,11 @@ export interface Node extends Sortable, Pick<ResponseRecord, 'input' | 'sessionI
   readonly parent: Node | null;
   /** The transcript before the input when the parent is not stored; else empty. */
   readonly inherited: readonly Item[];
-  /** Its conversation, whose items before the place are its context. */
+  /** The conversation of the response, whose items before the place are its context. */
   place: { readonly conversation: MemoryConversation; readonly before: number } | null;
   /** Responses that continue it, including tombstones. */
   children: SmallList<Node>;
-  /** Its sessions; undefined while that is only `sessionId`. */
+  /** The sessions of the response; undefined while that is only `sessionId`. */
   sessions: Set<string> | undefined;
   /** False once deleted, expired or evicted: a tombstone, stored only for its descendants. */
   alive: boolean;
@@ -55,7 +55,7 @@ export interface GoneNode extends SortedPlace {
   readonly sessions: readonly string[];
   readonly model: string;
   readonly status: ResponseObject['status'];
-  /** Its metadata, as of `toLabels`: clients make that large. */
+  /** The metadata of the response, as of `toLabels`: clients make that large. */
   readonly labels: readonly string[];
 }
 

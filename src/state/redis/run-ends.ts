@@ -192,7 +192,7 @@ export class RunEnds {
 
   private async store(entry: Located, ending: StoredEnding, condition: EndCondition): Promise<Ended[0]> {
     const { response, jobs, fence, conversation } = ending;
-    // Its turn is appended in one step, which needs both in one slot.
+    // The turn is appended to its conversation in one step, which needs both in one slot.
     if (conversation !== null && entry.slot !== conversationLock(conversation.id)) {
       throw new Error(`response ${entry.responseKey} was not created in conversation ${conversation.id}`);
     }

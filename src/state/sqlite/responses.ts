@@ -38,7 +38,7 @@ interface ItemPlace {
 /** A transcript. */
 export interface StoredChain {
   readonly responseId: string;
-  /** Its items, as `readItems` takes them. */
+  /** The items of the chain, as `readItems` takes them. */
   readonly items: string | null;
   readonly origin: string | null;
   readonly isInConversation: boolean;

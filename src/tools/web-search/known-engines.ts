@@ -7,9 +7,9 @@ import { type EngineOptions, type SearchQuery, type SearchResult, WebSearchEngin
 
 /** What an engine of WEB_SEARCH is configured with. */
 export interface EngineSettings {
-  /** Its base URL; empty for the default of the engine. */
+  /** The base URL; empty for the default of the engine. */
   readonly url: string;
-  /** Its key; empty without one. */
+  /** The API key; empty without one. */
   readonly key: string;
   readonly userAgent: string;
 }

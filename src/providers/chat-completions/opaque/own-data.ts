@@ -6,7 +6,7 @@ import { type OpaqueCall, type OpaqueMembers, ofKnownMembers, readCallMembers } 
 export interface Maker {
   /** The name of the provider. */
   readonly provider: string;
-  /** Its name of the model. */
+  /** The provider's name of the model. */
   readonly model: string;
 }
 

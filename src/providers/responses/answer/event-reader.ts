@@ -133,7 +133,7 @@ export class EventReader {
     return this.answer.turnState;
   }
 
-  /** It may have been an item. */
+  /** Drops an event that is no JSON. It may have been an item. */
   private dropUnparsable(): void {
     this.statistics.count('events_unparsable');
     this.answer.hasLostItem = true;

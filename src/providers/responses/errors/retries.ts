@@ -10,7 +10,7 @@ export const NO_RETRIES: RetryOptions = { requestMaxRetries: 0, streamMaxRetries
 /** A repetition of a request. */
 export interface Repetition {
   readonly pauseMs: number;
-  /** Its number, from 1, and the most there may be; null for a repetition of one HTTP request only. */
+  /** The number of the repetition, from 1, and the most there may be; null for a repetition of one HTTP request only. */
   readonly number: number | null;
   readonly most: number;
 }

@@ -3,7 +3,7 @@ import { parametersWhere } from '../../../protocol/index.js';
 /** Request members of the API (protocol §2) that reach the upstream as the client sent them. */
 export const SENT_MEMBERS: readonly string[] = parametersWhere(({ upstream }) => upstream === 'sent').toSorted();
 
-/** Those among them that a count of tokens takes (protocol §1.1). */
+/** The sent members that a count of tokens takes (protocol §1.1). */
 export const SENT_COUNTED_MEMBERS: readonly string[] = parametersWhere(
   ({ upstream, counts }) => upstream === 'sent' && counts === true,
 );

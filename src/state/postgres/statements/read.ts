@@ -27,7 +27,7 @@ export interface ChainRow {
   readonly session_id: string | null;
   readonly expires_at: Date;
   readonly too_large: boolean;
-  /** Its items as comma-separated JSON texts; null when there are none or they are too large. */
+  /** The items as comma-separated JSON texts; null when there are none or they are too large. */
   readonly items: string | null;
   /** What its conversation had before, in the same form. */
   readonly earlier: string | null;

@@ -69,7 +69,7 @@ const IN_CONVERSATION = {
   )`,
   columns: ', conversation_id, conversation_end',
   values: ', place.id, place.start FROM place',
-  /** Its items, of which it keeps a copy. */
+  /** The items of the turn, of which the conversation keeps a copy. */
   append: `, appended AS (
     INSERT INTO antiphon.conversation_items (owner, conversation_id, position, is_given, item_key, body)
     SELECT saved.owner, place.id, place.start + item.position - 1, item.kind = 'given', item.item_key, item.body

@@ -80,7 +80,7 @@ export interface MovedResponseRow {
   readonly body: string;
   readonly conversation_id: string | null;
   readonly conversation_end: string | null;
-  /** Its items: their kinds, and their texts separated by commas. */
+  /** The items: their kinds, and their texts separated by commas. */
   readonly kinds: string | null;
   readonly items: string | null;
   /** Null: it never was in the background. */
