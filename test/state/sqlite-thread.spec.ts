@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
 import { DatabaseThread } from '../../src/state/sqlite/database-thread.js';
 import { FakeClock } from '../../src/testing/index.js';
@@ -29,6 +30,36 @@ describe('the thread of a database', () => {
     await second.start();
     expect(await second.call('secrets.find', 'a')).toBe('one');
     await second.stop();
+  });
+
+  it('calls to the thread of a database that are made while others are executed cross to it in one message, also when they fail', async () => {
+    const thread = new DatabaseThread({ directory }, new FakeClock());
+    await thread.start();
+    const post = jest.spyOn(Worker.prototype, 'postMessage');
+    const answers: Promise<unknown>[] = [];
+    // Each in a tick of its own, and no answer arrives in between.
+    for (const name of ['first', 'second', 'third', 'fourth']) {
+      answers.push(thread.call('secrets.getOrCreate', name, name === 'third' ? ({} as string) : name));
+      await Promise.resolve();
+    }
+    const ends = await Promise.allSettled(answers);
+    await thread.stop();
+    const messages = post.mock.calls.map(([message]) => message as unknown);
+    post.mockRestore();
+    expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    const named = (...names: string[]): unknown =>
+      names.map((name) => expect.objectContaining({ args: expect.arrayContaining([name]) as unknown }));
+    expect(messages).toEqual([named('first'), named('second', 'third', 'fourth'), 'close']);
+  });
+
+  it('a thread of a database that is closed executes what it was asked for while others are executed', async () => {
+    const thread = new DatabaseThread({ directory }, new FakeClock());
+    await thread.start();
+    const first = thread.call('secrets.getOrCreate', 'a', 'one');
+    await Promise.resolve();
+    const second = thread.call('secrets.getOrCreate', 'b', 'two');
+    await thread.stop();
+    expect(await Promise.all([first, second])).toEqual(['one', 'two']);
   });
 
   it('the thread of a database gives back items that are nested deeper than an object can cross threads', async () => {

@@ -30,6 +30,8 @@ export class DatabaseThread {
   private hasFailed = false;
   private wasOpen = false;
   private calls: Call[] = [];
+  /** Whether calls were sent that are not answered yet. */
+  private isExecuting = false;
 
   constructor(
     private readonly options: ThreadOptions,
@@ -67,7 +69,7 @@ export class DatabaseThread {
     const { worker } = this;
     if (worker === null) return;
     const exited = new Promise((resolve) => worker.once('exit', resolve));
-    this.send();
+    this.send(worker);
     worker.postMessage('close');
     await exited;
   }
@@ -78,7 +80,7 @@ export class DatabaseThread {
     await this.worker?.terminate();
   }
 
-  /** Asks for an operation. Calls are executed in order; those of one tick share a transaction. Throws StoreUnavailableError. */
+  /** Asks for an operation. Calls are executed in order; those made while others are executed share a transaction. Throws StoreUnavailableError. */
   call<Name extends OperationName>(
     name: Name,
     ...args: Parameters<Operations[Name]>
@@ -87,7 +89,8 @@ export class DatabaseThread {
     if (this.worker === null || this.isStopping) reject(new StoreUnavailableError('the database is not open'));
     else {
       const id = this.waiting.add({ resolve, reject });
-      if (this.calls.push({ id, name, args, now: this.clock.now() }) === 1) queueMicrotask(() => this.send());
+      this.calls.push({ id, name, args, now: this.clock.now() });
+      if (this.calls.length === 1) queueMicrotask(() => this.sendNext());
     }
     return promise as Promise<ReturnType<Operations[Name]>>;
   }
@@ -127,14 +130,22 @@ export class DatabaseThread {
     }
   }
 
-  private send(): void {
+  /** Sends what waits once what was sent before is answered: the more calls share a transaction, the less each of them costs. */
+  private sendNext(): void {
+    if (this.worker !== null && !this.isExecuting) this.send(this.worker);
+  }
+
+  private send(worker: Worker): void {
     const { calls } = this;
     if (calls.length === 0) return;
     this.calls = [];
-    this.worker?.postMessage(calls);
+    this.isExecuting = true;
+    worker.postMessage(calls);
   }
 
   private receive(replies: readonly Reply[]): void {
+    this.isExecuting = false;
+    queueMicrotask(() => this.sendNext());
     for (const reply of replies) {
       const waiting = this.waiting.take(reply.id);
       if ('error' in reply) {
@@ -150,6 +161,7 @@ export class DatabaseThread {
   private lose(reason: string): void {
     this.worker = null;
     this.calls = [];
+    this.isExecuting = false;
     const { waiting } = this;
     this.waiting = new Roster();
     for (const { reject } of waiting) reject(new StoreUnavailableError(reason));

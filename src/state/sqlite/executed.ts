@@ -42,7 +42,7 @@ export class ThreadGroup<Methods> {
     readonly decode: <T>(read: () => T) => T,
   ) {}
 
-  /** Calls are executed in order; those of one tick share a message and a transaction. Throws StoreUnavailableError. */
+  /** Calls are executed in order; those made while others are executed share a transaction. Throws StoreUnavailableError. */
   call<Name extends keyof Methods & string>(
     method: Name,
     ...args: ArgsOf<Methods[Name]>

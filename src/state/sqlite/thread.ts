@@ -1,6 +1,6 @@
 /** The thread of STATE=sqlite: SQLite is synchronous, and the event loop of the service must not wait for a disk. */
 import { join } from 'node:path';
-import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
+import { type MessagePort, parentPort } from 'node:worker_threads';
 
 import type { Call, Opened, ThreadOptions } from './calls.js';
 import { execute, OpenFiles, Reserve } from './execute.js';
@@ -11,7 +11,7 @@ import { findVectorExtension } from './vector-extension.js';
 
 const WITHOUT = { path: null, about: 'vectors are compared by the process' };
 
-/** Executes what the port asks for; what arrived together is executed together. */
+/** Executes what the port asks for; the calls of a message are executed together. */
 function serve(port: MessagePort, options: ThreadOptions, extension: string | null): void {
   const database = openDatabase(options, extension);
   const { directory, maxContextBytes = Infinity } = options;
@@ -21,23 +21,14 @@ function serve(port: MessagePort, options: ThreadOptions, extension: string | nu
   const time = { now: 0 };
   const operations = operationsOf(database, () => time.now, maxContextBytes);
   const state = { directory, database, operations, time, files, reserve };
-  port.on('message', (first: readonly Call[] | 'close') => {
-    const calls: Call[] = [];
-    let isClosing = false;
-    for (let message: readonly Call[] | 'close' | undefined = first; message !== undefined; message = nextOf(port)) {
-      if (message === 'close') isClosing = true;
-      else calls.push(...message);
+  port.on('message', (message: readonly Call[] | 'close') => {
+    if (message !== 'close') {
+      port.postMessage(execute(state, message));
+      return;
     }
-    if (calls.length > 0) port.postMessage(execute(state, calls));
-    if (!isClosing) return;
     closeDatabase(database);
     port.close();
   });
-}
-
-function nextOf(port: MessagePort): readonly Call[] | 'close' | undefined {
-  const received: { readonly message: readonly Call[] | 'close' } | undefined = receiveMessageOnPort(port);
-  return received?.message;
 }
 
 /** Opens the file and serves it, or says why not. */
