@@ -106,6 +106,47 @@ const CASES: readonly (readonly [what: string, data: readonly StreamData[], said
     ],
     [RUNG],
   ],
+  [
+    'an index for each piece',
+    [
+      callChunk([entry('ring', '', { index: 0, id: 'a' })]),
+      callChunk([piece('{"times"', { index: 1 })]),
+      callChunk([piece(':3}', { index: 2 })]),
+    ],
+    [RUNG],
+  ],
+  [
+    'an index for each piece, of two calls',
+    [
+      callChunk([entry('ring', '{"times"', { index: 0, id: 'a' })]),
+      callChunk([piece(':3}', { index: 1 })]),
+      callChunk([entry('look', '{"at"', { index: 1, id: 'b' })]),
+      callChunk([piece(':1}', { index: 2 })]),
+    ],
+    [RUNG, { call: 'look', arguments: '{"at":1}' }],
+  ],
+  [
+    'arguments as JSON within a string',
+    [
+      callChunk([entry('ring', '"{\\"tim', { index: 0, id: 'a' })]),
+      callChunk([piece('es\\":3}"', { index: 0 })]),
+      callChunk([entry('look', JSON.stringify('{"at":1}'), { index: 1, id: 'b' })]),
+    ],
+    [RUNG, { call: 'look', arguments: '{"at":1}' }],
+  ],
+  [
+    'arguments as JSON within a string, of two calls with one index',
+    [
+      callChunk([entry('ring', JSON.stringify(TIMES), { index: 0 })]),
+      callChunk([entry('ring', JSON.stringify(TIMES), { index: 0 })]),
+    ],
+    [RUNG, RUNG],
+  ],
+  [
+    'arguments that are a string of something else',
+    [callChunk([entry('look', '"around"', { index: 0, id: 'a' })])],
+    [{ call: 'look', arguments: '"around"' }],
+  ],
   ['an empty object and nothing else', [callChunk([entry('look', '{}', { index: 0 })])], [LOOKED]],
   [
     'an empty object in two pieces',

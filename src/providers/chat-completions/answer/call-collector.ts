@@ -163,7 +163,7 @@ export class CallCollector {
     const { index, id, name, json } = piece;
     const isIdentified = index !== undefined || id !== '';
     const last = isIdentified || place?.beside === undefined || name !== '' ? this.calls.at(-1) : place.beside;
-    const call = index === undefined ? last : this.byIndex.get(index);
+    const call = index === undefined ? last : (this.byIndex.get(index) ?? this.continuedBy(piece));
     if (call === undefined) return undefined;
     const isSame = id === '' || call.upstreamId === '' || id === call.upstreamId;
     const known = isSame ? call : this.made(piece);
@@ -178,6 +178,13 @@ export class CallCollector {
       if (!isContinued) return undefined;
     }
     return meant.isFollowedBy(name, json, id) ? undefined : meant;
+  }
+
+  /** The call that a piece with an index of its own and nothing but arguments continues: some upstreams count their pieces there. */
+  private continuedBy({ id, name, json }: CallPiece): GrowingCall | undefined {
+    const last = this.calls.at(-1);
+    const isRest = id === '' && name === '' && json !== '' && last?.hasName === true;
+    return isRest && !last.isPlaceholder && !last.isWhole ? last : undefined;
   }
 
   private charge(characters: number): void {

@@ -1,5 +1,5 @@
 import type { ModelEvent } from '../../model-event.js';
-import { parseJson } from '../../../validation/index.js';
+import { isObject, parseJson } from '../../../validation/index.js';
 import { joinCallMembers, type OpaqueCall } from '../opaque/opaque-members.js';
 import { type CallWriter, hasNoArguments, writeCall } from '../tools/call-writer.js';
 import type { ToolTable } from '../tools/tool-table.js';
@@ -21,6 +21,8 @@ export class GrowingCall {
   /** Whether nothing but a placeholder has come so far. */
   private awaitsArguments = true;
   private placeholder = '';
+  /** Whether the arguments are a JSON text within a JSON string, as some parsers of calls make them; it can be read once it is whole. */
+  private isEncoded = false;
   private writer: CallWriter | null = null;
 
   constructor(
@@ -73,7 +75,7 @@ export class GrowingCall {
   /** Whether its arguments are complete; an empty object that others may replace is not. */
   get isWhole(): boolean {
     // Reading the end of a growing string would flatten it each time, hence `lastPiece`.
-    return this.lastPiece.trimEnd().endsWith('}') && parseJson(this.json) !== undefined;
+    return this.lastPiece.trimEnd().endsWith(this.isEncoded ? '"' : '}') && parseJson(this.json) !== undefined;
   }
 
   /** Adds a piece of the name: its next letters, or the whole name repeated. */
@@ -96,6 +98,7 @@ export class GrowingCall {
     // Arguments end the name, also those that are held back.
     if (this.placeholder !== '') return this.writer === null && this.name !== '' ? this.open() : [];
     this.awaitsArguments = false;
+    this.isEncoded = !this.isRaw && /^\s*"/.test(begun);
     return this.appendArguments(begun);
   }
 
@@ -113,7 +116,7 @@ export class GrowingCall {
   private appendArguments(piece: string): readonly ModelEvent[] {
     this.json += piece;
     this.lastPiece = piece;
-    if (this.writer !== null) return this.writer.append(piece);
+    if (this.writer !== null) return this.isEncoded ? [] : this.writer.append(piece);
     // Arguments end the name.
     return this.name === '' ? [] : this.open();
   }
@@ -121,9 +124,17 @@ export class GrowingCall {
   /** Opens the call if its name was not certain before. A call without a name stays closed. */
   settle(): void {
     if (this.writer === null && this.name !== '') this.held.push(...this.open());
+    if (this.isEncoded) this.decode();
     if (hasNoArguments(this.placeholder)) return;
     this.awaitsArguments = false;
     this.held.push(...this.appendArguments(this.placeholder));
+  }
+
+  private decode(): void {
+    const text = parseJson(this.json);
+    if (typeof text === 'string' && isObject(parseJson(text))) this.json = text;
+    this.isEncoded = false;
+    if (this.writer !== null) this.held.push(...this.writer.append(this.json));
   }
 
   /** Whether its arguments were neither cut nor are anything but JSON. A call without a name has none. */
@@ -149,6 +160,6 @@ export class GrowingCall {
     const callId = this.toCallId(this.upstreamId);
     this.callId = callId;
     this.writer = writeCall({ key: `call ${this.position}`, address, callId, isRaw: this.isRaw });
-    return [...this.writer.open(), ...(this.json === '' ? [] : this.writer.append(this.json))];
+    return [...this.writer.open(), ...(this.json === '' || this.isEncoded ? [] : this.writer.append(this.json))];
   }
 }
