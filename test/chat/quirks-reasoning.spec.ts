@@ -36,6 +36,8 @@ describeService(
       ['a part with a text', { content: [{ type: 'reasoning_text', text: 'Hm.' }] }],
       ['a member `thinking`', { thinking: 'Hm.' }],
       ['a member `reasoning_text`', { reasoning_text: 'Hm.' }],
+      ['a member with an object', { reasoning: { content: 'Hm.' } }],
+      ['a member with a list of parts', { reasoning_content: [{ type: 'text', text: 'Hm.' }] }],
       ['several members', { reasoning_text: 'Hm.', reasoning_content: 'Hm.', thinking: 'Hm.' }],
     ])('reasoning of an upstream is read from %s', async (_, delta) => {
       const answer = chunk({ content: [{ type: 'text', text: 'Four.' }] });

@@ -1,9 +1,10 @@
 import { expect, it } from '@jest/globals';
 
+import { chunk, completion, finish, streamOf } from './chunk-stream.js';
 import type { ChatLogprob } from '../support/chat-upstream/chat-answer.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { saidIn } from '../support/output.js';
-import { deltasOf, runTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { deltasOf, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
 
 const TEXT = ['Grüezi', ' mit', 'enand ', '🏔️'];
@@ -64,6 +65,62 @@ describeService(
       const turn = await runTurn(service, { text: TEXT }, { json: true, ...quirks });
       expect(turn.response.status).toBe('completed');
       expect(saidIn(turn.response)).toEqual([{ text: TEXT.join('') }]);
+    });
+
+    it.each<[what: string, pieces: readonly object[], whole: object]>([
+      [
+        'an object',
+        [{ content: { type: 'text', text: 'Good ' } }, { content: { text: 'day.' } }],
+        { content: { text: 'Good day.' } },
+      ],
+      ['a list of texts', [{ content: ['Good ', 'day.'] }], { content: ['Good day.'] }],
+      [
+        'a part whose text is an object',
+        [{ content: [{ type: 'text', text: { value: 'Good day.' } }] }],
+        { content: [{ type: 'text', text: { value: 'Good day.' } }] },
+      ],
+      [
+        'the words of a sound',
+        [{ audio: { id: 'a', transcript: 'Good ' } }, { audio: { transcript: 'day.' } }, { audio: { data: 'AAAA' } }],
+        { content: null, audio: { id: 'a', data: 'AAAA', transcript: 'Good day.' } },
+      ],
+      [
+        'the words of a sound that stand in the content, too',
+        [
+          { content: 'Good ', audio: { transcript: 'Good ' } },
+          { content: 'day.', audio: { transcript: 'day.' } },
+        ],
+        { content: 'Good day.', audio: { data: 'AAAA', transcript: 'Good day.' } },
+      ],
+    ])('text of an upstream is read from %s', async (_, pieces, whole) => {
+      for (const body of [
+        streamOf([...pieces.map((delta) => chunk(delta)), finish()]),
+        JSON.stringify(completion(whole, { finish_reason: 'stop' })),
+      ]) {
+        service.upstream.replay(body);
+        const { response } = await sendTurn(service);
+        expect(response.status).toBe('completed');
+        expect(saidIn(response)).toEqual([{ text: 'Good day.' }]);
+      }
+    });
+
+    it.each<[what: string, choice: object]>([
+      ['an index that is text', { index: '0', delta: { content: 'Good day.' } }],
+      ['an index that does not start at zero', { index: 1, delta: { content: 'Good day.' } }],
+      ['a text in place of a delta', { index: 0, text: 'Good day.' }],
+    ])('text of an upstream is read from a choice with %s', async (_, choice) => {
+      service.upstream.replay(
+        streamOf([{ choices: [choice] }, { choices: [{ ...choice, delta: {}, finish_reason: 'stop' }] }]),
+      );
+      const { response } = await sendTurn(service);
+      expect(response.status).toBe('completed');
+      expect(saidIn(response)).toEqual([{ text: 'Good day.' }]);
+    });
+
+    it('a refusal of an upstream may be a part of the content', async () => {
+      service.upstream.replay(streamOf([chunk({ content: [{ type: 'refusal', refusal: 'No.' }] }), finish()]));
+      const { response } = await sendTurn(service);
+      expect(saidIn(response)).toEqual([{ refusal: 'No.' }]);
     });
 
     it('empty pieces of text make no item', async () => {

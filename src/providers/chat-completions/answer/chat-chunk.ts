@@ -34,6 +34,8 @@ export interface ChatDelta {
   readonly reasoning_text?: unknown;
   readonly thinking?: unknown;
   readonly refusal?: unknown;
+  /** Sound, with its words as `transcript`. */
+  readonly audio?: unknown;
   readonly tool_calls?: unknown;
   readonly function_call?: unknown;
   readonly annotations?: unknown;
@@ -47,6 +49,7 @@ export interface ChatChoice {
   readonly index?: unknown;
   readonly delta?: unknown;
   readonly message?: unknown;
+  readonly text?: unknown;
   readonly finish_reason?: unknown;
   readonly logprobs?: unknown;
   /** Some servers count here instead of in the chunk. */

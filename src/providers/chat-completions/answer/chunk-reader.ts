@@ -1,12 +1,12 @@
 import type { Logprob } from '../../../protocol/index.js';
 import { isObject, objectsIn } from '../../../validation/index.js';
 import type { FinishReason, ModelEvent } from '../../model-event.js';
-import { isOnlyOpaque, THOUGHTS } from '../opaque/opaque-members.js';
+import { isOnlyOpaque } from '../opaque/opaque-members.js';
 import type { OpaqueCollector } from '../opaque/opaque-collector.js';
 import { Attachments, isImage } from './attachments.js';
 import type { CallCollector } from './call-collector.js';
 import type { ChatChoice, ChatChunk, ChatDelta } from './chat-chunk.js';
-import { type PartTexts, readParts, textOfDetails, textOrEmpty } from './content-parts.js';
+import { textsIn } from './content-parts.js';
 import { endsWithCalls, readFinish } from './read-finish.js';
 import { readLogprobs } from './read-logprobs.js';
 import { mergeUsage, readUsage, type ChatUsage } from './read-usage.js';
@@ -28,7 +28,6 @@ const SHORTEST_REPETITION = 8;
 export class ChunkReader {
   /** What becomes of the members of a delta that follow reasoning and content, in this order. */
   private readonly others: readonly (readonly [member: keyof ChatDelta, read: (value: unknown) => void])[] = [
-    ['refusal', (value) => this.refuse(textOrEmpty(value))],
     ['annotations', (value) => this.annotate(value)],
     ['images', (value) => this.show(objectsIn(value))],
     ['tool_calls', (value) => this.callAll(objectsIn(value))],
@@ -36,6 +35,8 @@ export class ChunkReader {
   ];
   private events: ModelEvent[] = [];
   private upstreamId: string | undefined;
+  /** The index of the choice that is read, which is that of the first one: some servers do not count from 0, or not in numbers. */
+  private index: unknown;
   /** The reasoning since the last output; null without any. */
   private reasoning: string | null = null;
   /** The reasoning before it. */
@@ -95,7 +96,9 @@ export class ChunkReader {
     this.noteSources(chunk);
     const { choices } = chunk;
     if (!Array.isArray(choices)) return;
-    for (const choice of choices) if (isObject(choice) && (choice.index ?? 0) === 0) this.readChoice(choice);
+    for (const choice of choices) {
+      if (isObject(choice) && (choice.index ?? 0) === (this.index ??= choice.index ?? 0)) this.readChoice(choice);
+    }
   }
 
   /** The events read since the last call. */
@@ -163,9 +166,11 @@ export class ChunkReader {
     if (this.finish === undefined || hasSpoken || finish !== 'stop') this.finish = finish ?? this.finish;
   }
 
-  private readWords({ delta, message }: ChatChoice): void {
+  private readWords({ delta, message, text }: ChatChoice): void {
     if (isObject(delta)) this.readDelta(delta);
     if (isObject(message)) this.readMessage(message, isObject(delta));
+    // As in the API before Chat Completions.
+    if (typeof text === 'string' && delta == null && message == null) this.readDelta({ content: text });
   }
 
   private readDelta(delta: ChatDelta): void {
@@ -177,10 +182,11 @@ export class ChunkReader {
     }
     this.opaque.read(delta);
     this.noteSources(delta);
-    const { reasoning, text } = textsIn(delta);
+    const { reasoning, text, refusal } = textsIn(delta);
     this.think(reasoning);
     this.sayContent(text);
     this.showIn(content);
+    this.refuse(refusal);
     for (const [member, read] of this.others) {
       const value = delta[member];
       if (value != null) read(value);
@@ -203,11 +209,11 @@ export class ChunkReader {
   private complete(message: ChatDelta): void {
     this.opaque.complete(message);
     this.noteSources(message);
-    const { reasoning, text } = textsIn(message);
+    const { reasoning, text, refusal } = textsIn(message);
     this.think(restOf(this.allReasoning, reasoning));
     if (this.splitter === null) this.say(restOf(this.text, text));
     else this.sayTagged(restOf(this.tagged, text), this.splitter);
-    this.refuse(restOf(this.refusal, textOrEmpty(message.refusal)));
+    this.refuse(restOf(this.refusal, refusal));
     this.annotate(message.annotations);
     this.showIn(message.content);
     this.show(objectsIn(message.images));
@@ -356,15 +362,6 @@ function hasOnlyContent(delta: ChatDelta): boolean {
   return true;
 }
 
-/** The reasoning and the text of a delta or a message. */
-function textsIn(delta: ChatDelta): PartTexts {
-  const thought = thoughtOf(delta);
-  const { content } = delta;
-  if (typeof content === 'string') return { reasoning: thought, text: content };
-  const { reasoning, text } = readParts(content);
-  return { reasoning: thought + reasoning, text };
-}
-
 /** What a whole text has beyond what was said; empty if they contradict each other, since nothing can be taken back. */
 function restOf(said: string, whole: string): string {
   return whole.startsWith(said) ? whole.slice(said.length) : '';
@@ -373,15 +370,6 @@ function restOf(said: string, whole: string): string {
 /** The call in the member `function_call`, which Chat Completions had before `tool_calls`. */
 function oldCallIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return isObject(value) ? [{ index: 0, function: value }] : [];
-}
-
-function thoughtOf(delta: ChatDelta): string {
-  for (const member of THOUGHTS) {
-    const value = delta[member];
-    const thought = member === 'reasoning_details' ? textOfDetails(value) : textOrEmpty(value);
-    if (thought !== '') return thought;
-  }
-  return '';
 }
 
 function isId(id: unknown): id is string {

@@ -1,43 +1,60 @@
-import { objectsIn } from '../../../validation/index.js';
+import { isObject, objectsIn } from '../../../validation/index.js';
+import { THOUGHTS } from '../opaque/opaque-members.js';
+import type { ChatDelta } from './chat-chunk.js';
 
-/** The output text and the reasoning of a list of parts. */
-export interface PartTexts {
+/** What a delta or a message says. */
+export interface DeltaTexts {
   readonly reasoning: string;
   readonly text: string;
+  readonly refusal: string;
 }
 
-const NO_TEXTS: PartTexts = { reasoning: '', text: '' };
-
-/** Reads content that is a list of parts, of which some are reasoning. */
-export function readParts(content: unknown): PartTexts {
-  const parts = objectsIn(content);
-  if (parts.length === 0) return NO_TEXTS;
+/** Reads the reasoning, the text and the refusal of a delta or a message. Content may be a list of parts, of which some are reasoning. */
+export function textsIn(delta: ChatDelta): DeltaTexts {
+  const thought = thoughtOf(delta);
+  const refusal = textOrEmpty(delta.refusal);
+  const { content } = delta;
+  if (typeof content === 'string' && content !== '') return { reasoning: thought, text: content, refusal };
+  const parts = partsOf(content);
+  const text = parts
+    .filter((part) => !isThought(part))
+    .map((part) => wordsOf(part.text))
+    .join('');
   return {
-    reasoning: join(
-      parts
-        .filter(isThought)
-        .map(({ thinking, text, summary, content: words }) => thinking ?? text ?? summary ?? words),
-    ),
-    text: join(parts.filter((part) => !isThought(part)).map(({ text }) => text)),
+    reasoning: thought + parts.filter(isThought).map(wordsOf).join(''),
+    // What is said as sound has its words beside it.
+    text: text === '' && isObject(delta.audio) ? textOrEmpty(delta.audio.transcript) : text,
+    refusal: refusal + parts.map((part) => textOrEmpty(part.refusal)).join(''),
   };
 }
 
-/** The text of `reasoning_details`. */
-export function textOfDetails(details: unknown): string {
-  return join(objectsIn(details).map(({ text, summary }) => text ?? summary));
+/** The parts of a content: a list of objects and texts, or one of either. */
+function partsOf(content: unknown): readonly Readonly<Record<string, unknown>>[] {
+  const parts: readonly unknown[] = Array.isArray(content) ? content : [content];
+  return objectsIn(parts.map((part) => (typeof part === 'string' ? { text: part } : part)));
 }
 
-/** A string; anything else is empty. */
-export function textOrEmpty(value: unknown): string {
-  return typeof value === 'string' ? value : '';
+function thoughtOf(delta: ChatDelta): string {
+  for (const member of THOUGHTS) {
+    const thought = wordsOf(delta[member]);
+    if (thought !== '') return thought;
+  }
+  return '';
 }
 
 function isThought({ type }: Readonly<Record<string, unknown>>): boolean {
   return type === 'thinking' || type === 'reasoning' || type === 'reasoning_text';
 }
 
-function join(texts: readonly unknown[]): string {
-  return texts
-    .map((text) => (typeof text === 'string' ? text : join(objectsIn(text).map((part) => part.text))))
-    .join('');
+/** The words of a text, of an object that has one, or of a list of them. */
+function wordsOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return value.map(wordsOf).join('');
+  if (!isObject(value)) return '';
+  return wordsOf(value.thinking ?? value.text ?? value.summary ?? value.content ?? value.value);
+}
+
+/** A string; anything else is empty. */
+export function textOrEmpty(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
