@@ -47,7 +47,7 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     if (this.runningTurns.size > 0)
       this.logger.log(`running turns: ${this.runningTurns.size}; they may take DRAIN_TIMEOUT_MS to end`);
     if ((await this.clock.within(idle, this.environment.DRAIN_TIMEOUT_MS)) === undefined) {
-      this.logger.warn(`stopping ${this.runningTurns.size} turns that still run after DRAIN_TIMEOUT_MS`);
+      this.logger.warn(`stopping what still runs after DRAIN_TIMEOUT_MS (turns: ${this.runningTurns.size})`);
       this.runningTurns.drain();
     }
     await this.clock.within(Promise.all([this.replies.allClosed(), disconnected, handedBack]), LAST_BYTES_MS);

@@ -238,7 +238,7 @@ describe('the attempts to send a webhook', () => {
     }
     // The job is done, also for a queue that would go on.
     await queue.deliver(job, LAST_ATTEMPT);
-    const last = `gave up response.failed of resp_1 tenant="acme" after ${LAST_ATTEMPT} attempts: HTTP 503`;
+    const last = `gave up response.failed of resp_1 tenant="acme": HTTP 503 (attempts: ${LAST_ATTEMPT})`;
     expect(log.complaints.filter((line) => line.includes('resp_1'))).toEqual([expect.stringContaining(last)]);
     for (const secret of [KEY, 'token-of-the-url']) expect(log.complaints.join()).not.toContain(secret);
   });
@@ -247,9 +247,7 @@ describe('the attempts to send a webhook', () => {
     await start();
     receiver.answers.push(410);
     await queue.deliver(announce(), 1);
-    const line = expect.stringContaining(
-      'gave up response.completed of resp_1 tenant="acme" after 1 attempts: HTTP 410',
-    );
+    const line = expect.stringContaining('gave up response.completed of resp_1 tenant="acme": HTTP 410 (attempts: 1)');
     expect(log.complaints).toEqual([line]);
   });
 

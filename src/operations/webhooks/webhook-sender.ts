@@ -84,7 +84,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   private giveUp({ type, responseId, tenant }: WebhookEvent, attempts: number, reason: string): void {
-    this.logger.warn(`gave up ${type} of ${responseId} tenant=${quote(tenant)} after ${attempts} attempts: ${reason}`);
+    this.logger.warn(`gave up ${type} of ${responseId} tenant=${quote(tenant)}: ${reason} (attempts: ${attempts})`);
   }
 }
 

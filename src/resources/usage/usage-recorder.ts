@@ -77,7 +77,7 @@ export class UsageRecorder extends TurnObserver implements OnApplicationBootstra
     // Imported modules, among them the state, stop after this one.
     this.hasStopped = true;
     await this.lastWaits.wait(this.tryToFlush());
-    if (this.waiting.length > 0) this.logger.warn(`the usage of ${this.waiting.length} turns was lost`);
+    if (this.waiting.length > 0) this.logger.warn(`usage was lost (turns: ${this.waiting.length})`);
   }
 
   private async tryToFlush(): Promise<void> {
