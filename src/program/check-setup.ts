@@ -178,20 +178,21 @@ async function checkProviders(environment: Environment, simulator: SimulatorProv
     const { EMBEDDING_MODEL: embedder } = environment;
     const embeds = table.find(embedder)?.provider.embed !== undefined;
     const missing = `EMBEDDING_MODEL: no provider makes vectors with '${embedder}'; vector stores cannot be created`;
-    const unlisted = table.unlisted.map(({ name, providerName, model, listed }) => {
-      const [nearest] = didYouMean(model, listed);
-      const hint = nearest === undefined ? `It lists ${nameSome(listed)}` : `Did you mean '${nearest}'?`;
-      return warning(`model '${name}': upstream '${providerName}' does not list '${model}'. ${hint}`);
-    });
+    const unlisted = table.unlisted.map(({ name, providerName, model, listed }) =>
+      warning(`model '${name}': upstream '${providerName}' does not list '${model}'. ${hintOf(model, listed)}`),
+    );
     return [ok(`PROVIDERS_FILE: ${path}`), ...asked, ...unlisted, ...(embeds ? [] : [warning(missing)])];
   } finally {
     await configuration.destroy();
   }
 }
 
-function nameSome(names: readonly string[]): string {
-  const shown = names.slice(0, MOST_NAMED).map((name) => `'${name}'`);
-  return `${shown.join(', ')}${names.length > shown.length ? ' …' : ''}`;
+/** What may have been meant by a name that is not listed. */
+function hintOf(name: string, listed: readonly string[]): string {
+  const [nearest] = didYouMean(name, listed);
+  const shown = listed.slice(0, MOST_NAMED).map((each) => `'${each}'`);
+  const all = `It lists ${shown.join(', ')}${listed.length > shown.length ? ' …' : ''}`;
+  return nearest === undefined ? all : `Did you mean '${nearest}'?`;
 }
 
 /** Asks each server of MCP_SERVERS once for its tools. */
@@ -207,7 +208,10 @@ async function checkMcpServers(environment: Environment): Promise<readonly Findi
       if (error === null) return warning(`MCP server '${name}': is not asked, as it needs the token of a caller`);
       return fault(`MCP server '${name}': does not list its tools: ${error}`);
     });
-    return [ok(`MCP_SERVERS: ${path}`), ...asked];
+    const misnamed = answers.flatMap(({ name, unlisted, listed }) =>
+      unlisted.map((tool) => warning(`MCP server '${name}': does not list '${tool}'. ${hintOf(tool, listed)}`)),
+    );
+    return [ok(`MCP_SERVERS: ${path}`), ...asked, ...misnamed];
   } finally {
     await servers.onApplicationShutdown();
   }

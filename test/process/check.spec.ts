@@ -128,6 +128,29 @@ servers:
     expect(fake.openSessions).toBe(0);
   });
 
+  it('antiphon check names tools of the rules for an MCP server that it does not have', async () => {
+    await using fake = await FakeMcpServer.start([{ name: 'search' }, { name: 'delete_page' }]);
+    const servers = `
+servers:
+  docs:
+    url: '${fake.url}'
+    tools: [search, find]
+    require_approval: { always: { tool_names: [delete_pages] }, never: { tool_names: [search] } }
+`;
+    expect(await check({ MCP_SERVERS: await write('servers.yaml', servers) })).toEqual({
+      code: 0,
+      lines: [
+        OK,
+        'ok      MCP_SERVERS: servers.yaml',
+        "ok      MCP server 'docs': answers, 1 tools",
+        "warning MCP server 'docs': does not list 'find'. It lists 'search', 'delete_page'",
+        "warning MCP server 'docs': does not list 'delete_pages'. Did you mean 'delete_page'?",
+        'ok      STATE: memory',
+        'No faults.',
+      ],
+    });
+  });
+
   it('antiphon check names all variables that are not valid', async () => {
     expect(await check({ PORT: 'eighty', LOG_LEVEL: 'loud' })).toEqual({
       code: 1,

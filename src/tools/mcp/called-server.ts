@@ -57,6 +57,8 @@ export interface CalledServerParts {
 export class CalledServer implements McpServer {
   readonly label: string;
   readonly description: string | null;
+  /** The names of all tools of the latest list, also of those that are not offered. */
+  listed: readonly string[] = [];
   private hashed: string | null = null;
 
   constructor(private readonly parts: CalledServerParts) {
@@ -67,6 +69,14 @@ export class CalledServer implements McpServer {
 
   get identity(): string {
     return this.parts.identity;
+  }
+
+  /** The tools that the operator's rules name, and the latest list does not have. */
+  get unlisted(): readonly string[] {
+    const { tools = [], require_approval: rule } = this.parts.entry;
+    const filters = rule === undefined || typeof rule === 'string' ? [] : [rule.always, rule.never];
+    const named = new Set([...tools, ...filters.flatMap((filter) => filter?.tool_names ?? [])]);
+    return [...named].filter((name) => !this.listed.includes(name));
   }
 
   offers(name: string): boolean {
@@ -90,6 +100,7 @@ export class CalledServer implements McpServer {
     try {
       return await this.request('list', null, limits.listMs, signal, async (connection, limited) => {
         const tools = await connection.list(limited);
+        this.listed = tools.map(({ name }) => name);
         const offered = tools.filter(({ name }) => name !== '' && name.length <= LONGEST_NAME && this.offers(name));
         return this.withoutSecrets(offered.slice(0, MOST_TOOLS).map(toInfo)) as readonly McpToolInfo[];
       });

@@ -40,6 +40,10 @@ export interface McpServerAnswer {
   readonly tools: number | null;
   /** Why there is no answer; null also for a server that was not asked, as it needs the token of a caller. */
   readonly error: string | null;
+  /** Tools that its entry names and it does not have. */
+  readonly unlisted: readonly string[];
+  /** The names of the tools that it has. */
+  readonly listed: readonly string[];
 }
 
 /** What MCP_SERVERS names: servers by their labels, and labels by connector. */
@@ -115,13 +119,15 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
     return Promise.all(
       [...this.running.values()].map(async (server) => {
         const { label: name } = server;
-        if (server.needsCaller) return { name, tools: null, error: null };
+        const nothing = { name, tools: null, unlisted: [], listed: [] };
+        if (server.needsCaller) return { ...nothing, error: null };
         try {
           const tool = { type: 'mcp', server_label: name } as const;
           const asked = server.called({ tool, tenant: '', headers: {}, callerToken: null });
-          return { name, tools: (await asked.list(signal)).length, error: null };
+          const tools = (await asked.list(signal)).length;
+          return { name, tools, error: null, unlisted: asked.unlisted, listed: asked.listed };
         } catch (error) {
-          return { name, tools: null, error: error instanceof McpListError ? error.reason : firstLineOf(error) };
+          return { ...nothing, error: error instanceof McpListError ? error.reason : firstLineOf(error) };
         }
       }),
     );

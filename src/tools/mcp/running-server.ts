@@ -10,7 +10,7 @@ import { CalledServer } from './called-server.js';
 import { DEFAULTS } from './defaults.js';
 import { lowerCased } from './headers.js';
 import type { McpObserver } from './mcp-observer.js';
-import type { McpServer, McpToolParam } from './mcp-server.js';
+import type { McpToolParam } from './mcp-server.js';
 import { OAuthTokens } from './oauth-tokens.js';
 import { ServerConnections } from './server-connections.js';
 import type { McpServerEntry } from './servers-file.js';
@@ -48,7 +48,7 @@ export class RunningServer {
   /** The parts of the server's URL that are credentials. */
   private readonly urlSecrets: readonly string[];
   /** For requests without credentials of their own, by tenant, label and description. */
-  private readonly shared = new Map<string, McpServer>();
+  private readonly shared = new Map<string, CalledServer>();
 
   /** `label`: also the name in metrics. */
   constructor(
@@ -79,7 +79,7 @@ export class RunningServer {
   }
 
   /** The server with the credentials of a request and of the operator. Requests that bring none share it. */
-  called(request: ServerRequest): McpServer {
+  called(request: ServerRequest): CalledServer {
     const { tool, tenant, headers, callerToken } = request;
     if (callerToken !== null || Object.keys(headers).length > 0) return this.make(request);
     const { server_label: label, server_description: description = null } = tool;
@@ -90,7 +90,7 @@ export class RunningServer {
     return known;
   }
 
-  private make({ tool, tenant, headers: own, callerToken }: ServerRequest): McpServer {
+  private make({ tool, tenant, headers: own, callerToken }: ServerRequest): CalledServer {
     const { entry, url, connections } = this;
     const { timeouts = {} } = entry;
     const { http, ...parts } = this.parts;
