@@ -10,7 +10,7 @@ const PAUSE_MS = 3000;
 /** Entries that the service keeps in the journal of a space. */
 const MOST_ENTRIES = 1000;
 
-/** The kinds of faults, as docs/simulator.md lists them. */
+/** The kinds of faults, as docs/simulator-settings.md lists them. */
 const FAULTS = [
   ...['rate_limit', 'server_error', 'unavailable', 'slow_start', 'stall'],
   ...['cut', 'upstream_cut', 'malformed', 'timeout', 'silence'],

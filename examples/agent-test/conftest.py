@@ -26,7 +26,7 @@ class Model:
         self._control = url.removesuffix("/v1") + "/simulator"
 
     def answer(self, *turns: dict) -> None:
-        """The next answers: turns of a script (docs/simulator.md#scripts). Requests after them are refused."""
+        """The next answers: turns of a script (docs/simulator-scripts.md#write-a-script). Requests after them are refused."""
         script = {"model": "*", "turns": turns, "on_exhausted": "unmatched"}
         self.client.post(f"{self._control}/scripts", body=script, cast_to=object)
 

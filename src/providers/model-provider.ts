@@ -43,7 +43,7 @@ export const FORWARDED_HEADERS = 'antiphon: forwarded headers';
 export const DEFAULT_EMBEDDING_BATCH = 128;
 
 /**
- * The rules of OpenAI that a provider may lift for its models (docs/providers.md):
+ * The rules of OpenAI that a provider may lift for its models (docs/providers.md#rules-that-do-not-apply):
  *
  * - `images`, `files`: a part has a source, which is a URL, an id or valid base64
  * - `required_tools`: `tool_choice: "required"` needs tools

@@ -21,7 +21,7 @@ const ACME_SECRET = 'the key sk-acme is known at http://acme.internal';
 const ASK_TO_HANG = 'Say nothing more.';
 const ASK_TO_FAIL = 'Fail.';
 
-/** The made-up upstream of docs/extending.md: it takes items and streams a plain text about them. */
+/** The made-up upstream of docs/extending-providers.md: it takes items and streams a plain text about them. */
 class AcmeUpstream extends LocalServer {
   private hung = Promise.withResolvers<undefined>();
   private left = Promise.withResolvers<undefined>();
@@ -118,7 +118,7 @@ afterAll(async () => {
 describe.each([
   ['the simulator', simulator],
   ['a script', scripted],
-  ['the provider of docs/extending.md', acme],
+  ['the provider of docs/extending-providers.md', acme],
   ['the provider of docs/how-to/write-a-provider.md', echo],
   ['any chat completions server', chatCompletions],
   ['any Responses server over SSE', responses(0)],

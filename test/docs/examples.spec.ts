@@ -119,17 +119,17 @@ describe('docs/simulator.md', () => {
   });
 });
 
-describe('docs/extending.md', () => {
+describe('the pages that show examples/', () => {
   it.each([
-    'provider/acme.provider.ts',
-    'provider/acme.provider.spec.ts',
-    'platform/stock-tools.ts',
-    'platform/weather-tool.ts',
-    'platform/help-command.ts',
-    'platform/platform.ts',
-    'platform/audited-backend.spec.ts',
-  ])('docs/extending.md shows examples/%s as it is', (path) => {
-    const shown = blocksOf('docs/extending.md').map((block) => onOneLine(block.code));
+    ['extending-providers', 'provider/acme.provider.ts'],
+    ['extending-providers', 'provider/acme.provider.spec.ts'],
+    ['extending-tools', 'platform/stock-tools.ts'],
+    ['extending-tools', 'platform/weather-tool.ts'],
+    ['extending-tools', 'platform/help-command.ts'],
+    ['extending', 'platform/platform.ts'],
+    ['extending-backends', 'platform/audited-backend.spec.ts'],
+  ])('docs/%s.md shows examples/%s as it is', (page, path) => {
+    const shown = blocksOf(`docs/${page}.md`).map((block) => onOneLine(block.code));
     expect(shown).toContain(onOneLine(readText(`examples/${path}`)));
   });
 });

@@ -8,7 +8,7 @@ import type { Simulation } from 'antiphon/testing';
 
 import { blocksOf, readText, ROOT } from './pages.js';
 
-const PAGE = 'docs/simulator.md';
+const PAGE = 'docs/aimock.md';
 /** A row: number, task, lines of ours and of theirs. */
 const ROW = /^\| (\d+) \| ([^|]+) \| (\d+), (\d+) \|/gm;
 

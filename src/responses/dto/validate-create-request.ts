@@ -59,7 +59,7 @@ const UNBUILT: readonly { readonly param: string; readonly isUsed: (request: Cre
   },
 ];
 
-/** Forwarded where clients of Anthropic's models put them: in any part (docs/providers.md). */
+/** Forwarded where clients of Anthropic's models put them: in any part (docs/chat-completions.md). */
 const CACHE_MARKS: ReadonlySet<string> = new Set(['cache_control']);
 
 const HTTP_BODY = { check: compile(CreateRequestBody), members: membersOf(CreateRequestBody) };

@@ -7,7 +7,7 @@ import {
 } from '../../simulator/script/index.js';
 import { placeOfCaller } from './place.js';
 
-/** An answer of a simulated model: a turn of a script (docs/simulator.md), or parts of one that follow each other. */
+/** An answer of a simulated model: a turn of a script (docs/simulator-scripts.md), or parts of one that follow each other. */
 export type Answer = ScriptTurn | readonly ScriptTurn[];
 
 /** Where the helpers below were called. */

@@ -20,7 +20,7 @@ import { listScripts, Simulation } from './simulation.js';
 
 /** What `simulate` starts with. */
 export interface SimulateOptions {
-  /** The answers to the first requests, whatever their model, but for one with a script: the turns of a script (docs/simulator.md). */
+  /** The answers to the first requests, whatever their model, but for one with a script: the turns of a script (docs/simulator-scripts.md). */
   readonly answers?: readonly Answer[];
   /** Scripts, each for a model: files, or what such files contain. */
   readonly scripts?: readonly (string | ScriptFile)[];

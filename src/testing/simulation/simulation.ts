@@ -15,7 +15,7 @@ import { type Answer, placeOf, toTurn } from './answers.js';
 import { type Matcher, showMatcher, toPredicate } from './matcher.js';
 import { checkAt, placeOfCaller } from './place.js';
 
-/** How a fault happens; what is not given is drawn or has its default (docs/simulator.md#faults). */
+/** How a fault happens; what is not given is drawn or has its default (docs/simulator-settings.md#faults). */
 export interface FaultOptions extends Pick<SpaceFault, 'after' | 'forMs' | 'retryAfterSeconds'> {
   /** How many turns it hits, from the next one on. Default: 1. */
   readonly turns?: number;

@@ -109,7 +109,7 @@ type MarksHandler<Input> = <Handler extends ServerToolHandler<Input>>(
 
 /**
  * Offers a method of a provider of the application to models as a tool, which the service runs. Requests name it as one of an MCP server:
- * `{ "type": "mcp", "server_label": "tools" }` (docs/extending.md).
+ * `{ "type": "mcp", "server_label": "tools" }` (docs/extending-tools.md).
  *
  *     @ServerTool({ name: 'weather', description: 'The weather of a city.', input: z.object({ city: z.string() }) })
  *     weather({ city }: { city: string }, { tenant, signal }: ServerToolContext) { … }

@@ -19,7 +19,7 @@ const WITHOUT_TEXT: ReadonlySet<string> = new Set([
   'tool_search_output',
 ]);
 
-/** What each item type tells a chat model (docs/providers.md#history). */
+/** What each item type tells a chat model (docs/chat-completions.md#history). */
 const READ_NOTE: Readonly<Record<string, (item: Item) => HistoryNote>> = {
   web_search_call: ({ action, status }) => {
     const { type, query, queries, url, pattern, sources } = isObject(action) ? action : {};

@@ -16,7 +16,7 @@ export interface CarriedTool {
 
 /**
  * The tools of a turn, each as a function with a unique name. Tools that a provider runs (`web_search`, `mcp` and the like), and those
- * that only programs may call, are omitted: Chat Completions does not support them (docs/providers.md).
+ * that only programs may call, are omitted: Chat Completions does not support them (docs/chat-completions.md#tools).
  */
 export class ToolTable {
   private readonly byKey = new Map<string, CarriedTool>();
