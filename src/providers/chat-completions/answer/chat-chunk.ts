@@ -1,3 +1,10 @@
+import type { Logprob } from '../../../protocol/index.js';
+import { isObject } from '../../../validation/index.js';
+import type { FinishReason } from '../../model-event.js';
+import { describeFailure, isFailure, readFailure, type UpstreamFailure } from '../../upstream-errors/error-body.js';
+import { serverError, toModelError } from '../../upstream-errors/to-model-error.js';
+import { UNREADABLE } from '../../upstream-http/exchange-error.js';
+
 /**
  * A chunk of a chat completion, in any dialect. Every member is untrusted: it may be missing, null, or of another type.
  */
@@ -54,4 +61,110 @@ export interface ChatChoice {
   readonly logprobs?: unknown;
   /** Some servers count here instead of in the chunk. */
   readonly usage?: unknown;
+}
+
+/** Codes of what is no error. */
+const SUCCESS = /^(?:2\d\d|ok|success)$/i;
+
+/** Parses a chunk or a whole completion. Throws ModelError for an error object and for invalid JSON. */
+export function parseChunk(json: string, secrets: readonly string[]): ChatChunk {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (cause) {
+    throw serverError(UNREADABLE, cause);
+  }
+  if (!isObject(value)) throw serverError(UNREADABLE, new Error('a chunk is not an object'));
+  const failed = failedPart(value);
+  if (failed !== undefined) throw toError(describeFailure(failed), secrets);
+  return value;
+}
+
+/**
+ * Whether the data of an event holds no part of an answer, such as a heartbeat: it is neither an object nor a list, and was not begun
+ * as one.
+ */
+export function isIdle(data: string): boolean {
+  return !/^\s*(?:\{|\[\s*[{[\]])/.test(data);
+}
+
+/** The ModelError for the data of an `error` event. */
+export function parseError(text: string, secrets: readonly string[]): Error {
+  return toError(readFailure(text), secrets);
+}
+
+/** The part of a chunk that says that its server failed: all of it, or its choice. */
+function failedPart(chunk: ChatChunk): object | undefined {
+  const { object, type, error, error_type: errorType, error_message: message, choices, base_resp: state } = chunk;
+  if (object === 'error' || type === 'error' || [error, errorType, message].some(isFailure)) return chunk;
+  // MiniMax's, which is in good chunks, too; `0` is its success.
+  if (isObject(state) && isFailure(state.status_code)) return chunk;
+  if (!Array.isArray(choices)) return isRefusal(chunk) ? chunk : undefined;
+  const choice: unknown = choices[0];
+  return isObject(choice) && isFailure(choice.error) ? choice : undefined;
+}
+
+/** Whether a chunk without choices is the body of an error: it lists errors, or has a message with a code or a status of one. */
+function isRefusal(chunk: ChatChunk): boolean {
+  const { code, message, errors, detail } = chunk;
+  if ([errors, detail].some(isFailure)) return true;
+  if (!isFailure(message)) return false;
+  return (isFailure(code) && !SUCCESS.test(String(code))) || describeFailure(chunk).status !== null;
+}
+
+function toError(failure: UpstreamFailure, secrets: readonly string[]): Error {
+  return toModelError(failure.status ?? 500, failure, { secrets, retryAfterMs: undefined });
+}
+
+/** The call in the member `function_call`, which Chat Completions had before `tool_calls`. */
+export function oldCallIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return isObject(value) ? [{ index: 0, function: value }] : [];
+}
+
+/**
+ * Reasons other than a normal end, by what is in their names, of which the first counts: some servers pass on those of the model's own
+ * API, and Gemini's says both, as in `content_filter: RECITATION`. Any other reason, such as `stop`, `tool_calls` or `eos`, is a normal
+ * end.
+ */
+const REASONS: readonly (readonly [name: RegExp, reason: FinishReason | 'error'])[] = [
+  // The server has left out a call that it could not read.
+  [/malformed_function_call|malformed_response|unexpected_tool_call/, 'error'],
+  [/content_?filter|guardrail|safety|sensitive|toxic|recitation|prohibited|blocklist|spii|refusal/, 'content_filter'],
+  [/length|max_(?:\w+_)?tokens|(?:token|time|error)_limit|context_window/, 'length'],
+  [/^(?:error|abort(?:ed)?|(?:user_)?cancel(?:led|ed)?|timeout|network_error|insufficient_system_resource)$/, 'error'],
+];
+
+/** Why the model stopped: `error` if its server failed, undefined while it continues. */
+export function readFinish(reason: unknown): FinishReason | 'error' | undefined {
+  if (typeof reason !== 'string' || reason === '') return undefined;
+  const name = nameOf(reason);
+  return REASONS.find(([pattern]) => pattern.test(name))?.[1] ?? 'stop';
+}
+
+/** Whether the model stopped to call tools. */
+export function endsWithCalls(reason: unknown): boolean {
+  return typeof reason === 'string' && /^(?:tool|function)_(?:calls?|use)$/.test(nameOf(reason));
+}
+
+function nameOf(reason: string): string {
+  return reason.toLowerCase().replace(/[-\s]/g, '_');
+}
+
+/** The log probabilities of a choice in the form of the Responses API; incomplete entries are omitted. */
+export function readLogprobs(logprobs: unknown): readonly Logprob[] {
+  if (!isObject(logprobs) || !Array.isArray(logprobs.content)) return [];
+  return (logprobs.content as readonly unknown[]).flatMap((entry) => {
+    const token = readToken(entry);
+    if (token === undefined || !isObject(entry)) return [];
+    const alternatives = Array.isArray(entry.top_logprobs) ? (entry.top_logprobs as readonly unknown[]) : [];
+    return [{ ...token, top_logprobs: alternatives.map(readToken).filter((other) => other !== undefined) }];
+  });
+}
+
+function readToken(value: unknown): Omit<Logprob, 'top_logprobs'> | undefined {
+  if (!isObject(value)) return undefined;
+  const { token, logprob, bytes } = value;
+  if (typeof token !== 'string' || typeof logprob !== 'number') return undefined;
+  const isBytes = Array.isArray(bytes) && bytes.every((byte) => typeof byte === 'number');
+  return { token, logprob, bytes: isBytes ? bytes : [...Buffer.from(token, 'utf8')] };
 }

@@ -1,6 +1,5 @@
 import { isObject, objectsIn } from '../../../validation/index.js';
-import type { ChatChunk } from './chat-chunk.js';
-import { parseChunk } from './parse-chunk.js';
+import { type ChatChunk, parseChunk } from './chat-chunk.js';
 
 /** What stands in a JSON text otherwise than in the string: quotes, escapes, and what JSON forbids. */
 const NOT_PLAIN = /["\\\p{Cc}]/u;

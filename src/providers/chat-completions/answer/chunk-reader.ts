@@ -5,10 +5,16 @@ import { isOnlyOpaque } from '../opaque/opaque-members.js';
 import type { OpaqueCollector } from '../opaque/opaque-collector.js';
 import { Attachments, isImage } from './attachments.js';
 import type { CallCollector } from './call-collector.js';
-import type { ChatChoice, ChatChunk, ChatDelta } from './chat-chunk.js';
+import {
+  type ChatChoice,
+  type ChatChunk,
+  type ChatDelta,
+  endsWithCalls,
+  oldCallIn,
+  readFinish,
+  readLogprobs,
+} from './chat-chunk.js';
 import { textsIn } from './content-parts.js';
-import { endsWithCalls, readFinish } from './read-finish.js';
-import { readLogprobs } from './read-logprobs.js';
 import { mergeUsage, readUsage, type ChatUsage } from './read-usage.js';
 import { type TaggedPiece, TagSplitter } from './tag-splitter.js';
 
@@ -365,11 +371,6 @@ function hasOnlyContent(delta: ChatDelta): boolean {
 /** What a whole text has beyond what was said; empty if they contradict each other, since nothing can be taken back. */
 function restOf(said: string, whole: string): string {
   return whole.startsWith(said) ? whole.slice(said.length) : '';
-}
-
-/** The call in the member `function_call`, which Chat Completions had before `tool_calls`. */
-function oldCallIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
-  return isObject(value) ? [{ index: 0, function: value }] : [];
 }
 
 function isId(id: unknown): id is string {

@@ -6,7 +6,7 @@ import { UNREADABLE } from '../../upstream-http/exchange-error.js';
 import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
 import type { ChunkReader } from './chunk-reader.js';
 import { ChunkParser } from './chunk-parser.js';
-import { isIdle, parseError } from './parse-chunk.js';
+import { isIdle, parseError } from './chat-chunk.js';
 
 /** Time from the finish reason to the end of the stream, ms. Only the usage and the end follow it. */
 const END_LIMIT_MS = 2000;

@@ -6,7 +6,7 @@ import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
 import { serverError } from '../../upstream-errors/to-model-error.js';
 import type { ChunkReader } from './chunk-reader.js';
 import { ChunkStream } from './chunk-stream.js';
-import { parseChunk } from './parse-chunk.js';
+import { parseChunk } from './chat-chunk.js';
 
 /** Size of a completion that is not streamed, bytes. */
 const LONGEST_COMPLETION = 64 * 1024 * 1024;

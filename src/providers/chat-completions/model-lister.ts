@@ -1,10 +1,10 @@
-import type { Clock } from '../../../time/index.js';
-import type { ModelInfo } from '../../model-provider.js';
-import type { UpstreamClient } from '../../upstream-http/upstream-client.js';
-import { ModelList } from '../../upstream-models/model-list.js';
-import { readModels } from '../../upstream-models/read-models.js';
-import { isObject, objectsIn } from '../../../validation/index.js';
-import type { Capabilities } from '../capabilities.js';
+import type { Clock } from '../../time/index.js';
+import type { ModelInfo } from '../model-provider.js';
+import type { UpstreamClient } from '../upstream-http/upstream-client.js';
+import { ModelList } from '../upstream-models/model-list.js';
+import { readModels } from '../upstream-models/read-models.js';
+import { isObject, objectsIn } from '../../validation/index.js';
+import type { Capabilities } from './capabilities.js';
 
 type Members = Readonly<Record<string, unknown>>;
 

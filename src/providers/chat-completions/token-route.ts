@@ -1,8 +1,8 @@
-import type { Clock } from '../../../time/index.js';
-import { isObject, objectsIn } from '../../../validation/index.js';
-import { CountRoute } from '../../upstream-http/count-route.js';
-import type { UpstreamClient } from '../../upstream-http/upstream-client.js';
-import type { Capabilities } from '../capabilities.js';
+import type { Clock } from '../../time/index.js';
+import { isObject, objectsIn } from '../../validation/index.js';
+import { CountRoute } from '../upstream-http/count-route.js';
+import type { UpstreamClient } from '../upstream-http/upstream-client.js';
+import type { Capabilities } from './capabilities.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
