@@ -6,8 +6,10 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { describeStartFailure } from '../../src/program/start-failure.js';
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
 import { endProcesses, runToEnd, type ServiceProcess, startProcess } from '../support/process-service.js';
+import { startService } from '../support/service.js';
 import { openStream, postJson } from '../support/sse.js';
 
 const KEY = 'tz-top-secret-0123456789';
@@ -145,19 +147,26 @@ describe('a file that cannot be used', () => {
       'providers:\n  a: { base_url: http://127.0.0.1/v1, api_key: "${UNSET}" }\n',
       /api_key.*UNSET/,
     ],
-    ['shows a secret', 'models:\n  - { name: m, provider: "${UPSTREAM_KEY}" }\n', /models\[0\]/],
     ['has a provider of the program', `providers:\n  simulator: { base_url: "http://${KEY}/v1" }\n`, /simulator/],
   ])('a file that cannot be used stops the start with one line: it %s', async (_, text, place) => {
     await writeFile(file, text);
+    const started: Promise<unknown> = startService({ environment: { PROVIDERS_FILE: file } });
+    const line = describeStartFailure(await started.catch((error: unknown) => error));
+    expect(line).toMatch(/^PROVIDERS_FILE: [^\n]+$/);
+    expect(line).toMatch(place);
+    expect(line).not.toContain(KEY);
+  });
+
+  it('a file that cannot be used stops the process with one line: it shows a secret', async () => {
+    await writeFile(file, 'models:\n  - { name: m, provider: "${UPSTREAM_KEY}" }\n');
     const { code, stdout, stderr } = await runToEnd({ PORT: '0', PROVIDERS_FILE: file, UPSTREAM_KEY: KEY });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^PROVIDERS_FILE: [^\n]+\n$/);
-    expect(stderr).toMatch(place);
+    expect(stderr).toMatch(/^PROVIDERS_FILE: [^\n]*models\[0\][^\n]*\n$/);
     expect(stdout + stderr).not.toContain(KEY);
     expect(stdout).not.toContain('listens on');
   });
 
-  it('a file that cannot be used stops the start with one line: it is not there', async () => {
+  it('a file that cannot be used stops the process with one line: it is not there', async () => {
     const { code, stderr } = await runToEnd({ PORT: '0', PROVIDERS_FILE: file, LOG_LEVEL: 'fatal' });
     expect(code).toBe(1);
     expect(stderr).toMatch(/^PROVIDERS_FILE: [^\n]+\n$/);
