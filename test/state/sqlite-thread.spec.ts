@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
+import { StoreUnavailableError } from '../../src/state/index.js';
 import { DatabaseThread } from '../../src/state/sqlite/database-thread.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { createConversation } from '../../src/testing/state/conversations.js';
@@ -32,24 +33,45 @@ describe('the thread of a database', () => {
     await second.stop();
   });
 
-  it('calls to the thread of a database that are made while others are executed cross to it in one message, also when they fail', async () => {
+  it('calls to the thread of a database that are made while others are executed cross to it in one message', async () => {
     const thread = new DatabaseThread({ directory }, new FakeClock());
     await thread.start();
     const post = jest.spyOn(Worker.prototype, 'postMessage');
     const answers: Promise<unknown>[] = [];
     // Each in a tick of its own, and no answer arrives in between.
     for (const name of ['first', 'second', 'third', 'fourth']) {
-      answers.push(thread.call('secrets.getOrCreate', name, name === 'third' ? ({} as string) : name));
+      answers.push(thread.call('secrets.getOrCreate', name, name));
       await Promise.resolve();
     }
-    const ends = await Promise.allSettled(answers);
+    expect(await Promise.all(answers)).toEqual(['first', 'second', 'third', 'fourth']);
     await thread.stop();
     const messages = post.mock.calls.map(([message]) => message as unknown);
     post.mockRestore();
-    expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     const named = (...names: string[]): unknown =>
       names.map((name) => expect.objectContaining({ args: expect.arrayContaining([name]) as unknown }));
     expect(messages).toEqual([named('first'), named('second', 'third', 'fourth'), 'close']);
+  });
+
+  it('a call to the thread of a database that fails changes nothing, and those of its transaction are executed once', async () => {
+    const thread = new DatabaseThread({ directory }, new FakeClock());
+    await thread.start();
+    const job = { queue: 'turns', id: 'job', data: '{}' } as const;
+    const ends = await Promise.allSettled([
+      thread.call('jobs.add', [job]),
+      // It fails once its first job is stored: SQLite takes no object.
+      thread.call('jobs.add', [
+        { ...job, id: 'other' },
+        { ...job, id: {} as string },
+      ]),
+      thread.call('jobs.add', [job]),
+    ]);
+    expect(ends).toEqual([
+      { status: 'fulfilled', value: ['job'] },
+      { status: 'rejected', reason: expect.any(StoreUnavailableError) as unknown },
+      { status: 'fulfilled', value: [] },
+    ]);
+    expect((await thread.call('jobs.load')).map(({ id }) => id)).toEqual(['job']);
+    await thread.stop();
   });
 
   it('a thread of a database that is closed executes what it was asked for while others are executed', async () => {
