@@ -77,8 +77,6 @@ export const IMPLIED: readonly string[] = [
   'response.reasoning_summary_part.added',
   'response.reasoning_summary_part.done',
   'response.reasoning_summary_text.done',
-  'response.function_call_arguments.done',
-  'response.custom_tool_call_input.done',
 ];
 
 /** The headers in an event, names in lower case. */

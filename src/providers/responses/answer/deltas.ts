@@ -71,9 +71,24 @@ function payload(itemType: string, type: 'function_call_arguments' | 'custom_too
   return (answer, event) => {
     const delta = deltaOf(answer, event);
     const item = delta === undefined ? undefined : itemOf(answer, event, itemType);
-    if (delta !== undefined && item !== undefined) answer.write({ type, delta, key: item.key } satisfies ModelEvent);
+    if (delta === undefined || item === undefined) return;
+    item.hasPayload = true;
+    answer.write({ type, delta, key: item.key } satisfies ModelEvent);
   };
 }
+
+/** The whole payload of a call. Some servers send it only here, and the call would be complete without it. */
+function wholePayload(member: string, read: Handler): Handler {
+  return (answer, event) => {
+    const item = answer.items.find(event);
+    const whole = event[member];
+    if (item?.isOpen === true && !item.hasPayload && typeof whole === 'string')
+      read(answer, { ...event, delta: whole });
+  };
+}
+
+const callArguments = payload('function_call', 'function_call_arguments');
+const callInput = payload('custom_tool_call', 'custom_tool_call_input');
 
 /** Pieces of items with events of their own (upstreams §3.2). */
 export const DELTAS: Readonly<Record<string, Handler>> = {
@@ -84,6 +99,8 @@ export const DELTAS: Readonly<Record<string, Handler>> = {
   // As the Open Responses specification calls it.
   'response.reasoning.delta': reasoning,
   'response.reasoning_summary_text.delta': summary,
-  'response.function_call_arguments.delta': payload('function_call', 'function_call_arguments'),
-  'response.custom_tool_call_input.delta': payload('custom_tool_call', 'custom_tool_call_input'),
+  'response.function_call_arguments.delta': callArguments,
+  'response.function_call_arguments.done': wholePayload('arguments', callArguments),
+  'response.custom_tool_call_input.delta': callInput,
+  'response.custom_tool_call_input.done': wholePayload('input', callInput),
 };

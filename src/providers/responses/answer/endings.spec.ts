@@ -70,6 +70,16 @@ describe('§3.2 response.completed', () => {
     }
   });
 
+  it('response.completed of a response that is incomplete or failed ends it as the response says', () => {
+    const details = { incomplete_details: { reason: 'content_filter' } };
+    const stopped = readUpstreamAnswer([ending('completed', { id: 'resp_u', status: 'incomplete', ...details })]);
+    expect(stopped.events.at(-1)).toEqual({ type: 'finish', reason: 'content_filter' });
+    const error = { code: 'invalid_prompt', message: 'No.' };
+    const { reader } = readUpstreamAnswer([ending('completed', { id: 'resp_u', status: 'failed', error })]);
+    expect(causeOf(reader.failure)).toEqual(['invalid_prompt: No.', 'none']);
+    expect(reader.isFinished).toBe(false);
+  });
+
   it('response.completed ignores whatever follows', () => {
     const over = [ending('completed', { id: 'resp_u' }), opened, failedWith({}), 'x'];
     const { events, counts, isOver, reader } = readUpstreamAnswer(over);

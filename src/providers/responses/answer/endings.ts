@@ -10,8 +10,12 @@ import { readUsage } from './read-usage.js';
 type Snapshot = Readonly<Record<string, unknown>>;
 
 /** Ignored without a response, as Codex does; without an id, or with usage that is none, it is a failure. */
-const completed: Handler = (answer, { response }) => {
+const completed: Handler = (answer, event) => {
+  const { response } = event;
   if (!isObject(response)) answer.drop();
+  // Gateways that have one event for all ends say in the response how it has ended.
+  else if (response.status === 'incomplete') incomplete(answer, event);
+  else if (response.status === 'failed') failed(answer, event);
   else if (typeof response.id !== 'string') answer.fail(unreadable('its response has no id'));
   else complete(answer, response, response.id);
 };

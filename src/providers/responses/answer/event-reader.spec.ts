@@ -138,8 +138,8 @@ describe('§3.2 each event type', () => {
     ['reasoning_summary_part.added', { summary_index: 0, part: {} }],
     ['reasoning_summary_part.done', { summary_index: 0, part: {} }],
     ['reasoning_summary_text.done', { summary_index: 0, text: 'a' }],
-    ['function_call_arguments.done', { arguments: '{}' }],
-    ['custom_tool_call_input.done', { input: 'x' }],
+    ['function_call_arguments.done', { arguments: 7 }],
+    ['custom_tool_call_input.done', {}],
   ])('response.%s says nothing that the final item does not', (type, members) => {
     expect(readWithin(within(type, members))).toEqual({ events: [], counts: {} });
   });

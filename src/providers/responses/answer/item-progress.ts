@@ -20,6 +20,8 @@ export class ItemProgress {
   isOpen = true;
   /** The item in its final form; null until it is known. */
   final: ForeignItem | null = null;
+  /** Whether something of a call's payload has come. */
+  hasPayload = false;
   private readonly content = new PartCursor();
   private readonly summary = new PartCursor();
   /** The type of the current part of a message. */
