@@ -7,8 +7,7 @@ import { apiPath } from '../../http/index.js';
 import { type CompactedResponse, toCompactedResponse, toCompactionRequest } from '../compaction/compacted-response.js';
 import { CompactRequestBody, RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
-import { activate } from './client-connection.js';
-import { HalfClosedClients } from './half-closed-clients.js';
+import { activate, HalfClosedClients } from './client-connection.js';
 import { TURN_ERRORS } from './turn-errors.js';
 
 /** `POST /responses/compact`: a turn that ends in a compaction item, and of which nothing is stored (protocol §1.1). */

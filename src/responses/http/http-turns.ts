@@ -10,11 +10,9 @@ import { ResponsesService } from '../responses.service.js';
 import type { AdmittedTurn } from '../turn/admit.js';
 import type { EndedTurn } from '../turn/save.js';
 import { type Door, TurnObservers } from '../turn/turn-observer.js';
-import { activate } from './client-connection.js';
-import { HalfClosedClients } from './half-closed-clients.js';
+import { activate, HalfClosedClients, StalledClients } from './client-connection.js';
 import type { StreamForm } from './sse-encoder.js';
 import { SseTransport } from './sse-transport.js';
-import { StalledClients } from './stalled-clients.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 

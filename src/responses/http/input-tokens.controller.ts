@@ -6,8 +6,7 @@ import { Describe } from '../../http/api-description/index.js';
 import { apiPath } from '../../http/index.js';
 import { COUNTED_MEMBERS, InputTokensBody, RequestValidator } from '../dto/index.js';
 import { ResponsesService } from '../responses.service.js';
-import { activate } from './client-connection.js';
-import { HalfClosedClients } from './half-closed-clients.js';
+import { activate, HalfClosedClients } from './client-connection.js';
 import { TURN_ERRORS } from './turn-errors.js';
 
 /** The body of an answer (protocol §1.1). */

@@ -9,10 +9,9 @@ import { type LogReader, StreamGoneError } from '../background/event-streams.js'
 import { ResponsesService } from '../responses.service.js';
 import type { ActiveTurn } from '../turn/active-turn.js';
 import { type EventSink, withEventNames } from '../turn/event-sink.js';
-import { HalfClosedClients } from './half-closed-clients.js';
+import { HalfClosedClients, StalledClients } from './client-connection.js';
 import { SseEncoder, type StreamForm } from './sse-encoder.js';
 import { SseWriter } from './sse-writer.js';
-import { StalledClients } from './stalled-clients.js';
 
 /** Streams turns to HTTP clients. */
 @Injectable()
