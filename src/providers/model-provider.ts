@@ -79,8 +79,9 @@ export abstract class ModelProviderBase {
   readonly compactsContexts: boolean = false;
 
   /**
-   * Types of hosted tools that it runs, such as `web_search`, exactly as requests name them. Requests that demand another one are
-   * refused, and HOSTED_TOOLS=reject refuses all that have one. `all`: it gets every request, and decides itself.
+   * Types of hosted tools that the provider runs, such as `web_search`, exactly as requests name them. Other types are left out unless the
+   * service runs them; a request that demands one is refused, and with HOSTED_TOOLS=reject each that has one. `all`: the provider gets
+   * every request, and decides itself.
    */
   readonly hostedTools: readonly string[] | 'all' = 'all';
 
