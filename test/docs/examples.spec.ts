@@ -112,13 +112,6 @@ describe('a file that readers copy', () => {
   );
 });
 
-describe('docs/simulator.md', () => {
-  it('docs/simulator.md shows examples/agent-test/conftest.py as it is', () => {
-    const shown = blocksOf('docs/simulator.md').map(({ code }) => code);
-    expect(shown).toContain(readText('examples/agent-test/conftest.py'));
-  });
-});
-
 describe('the pages that show examples/', () => {
   it.each([
     ['extending-providers', 'provider/acme.provider.ts'],
