@@ -19,8 +19,11 @@ export class AnswerItems {
     if (index == null) return this.byId.get(id);
     const item = this.byIndex.get(index);
     if (id == null || item?.id === id) return item;
-    // Some servers give an item another id in each event. Only the id of another item contradicts the index.
-    return this.byId.has(id) ? undefined : item;
+    // Some servers give an item another id in each event. Only the id of another item contradicts the index, and some number all items
+    // alike: then the open one is meant.
+    const named = this.byId.get(id);
+    if (named === undefined) return item;
+    return item?.isOpen === false && named.isOpen && named.hasTakenIndex ? named : undefined;
   }
 
   /** The item that stands at a place of the finished output. Servers that change ids keep the order. */
@@ -31,17 +34,21 @@ export class AnswerItems {
     return item?.type === type ? item : undefined;
   }
 
-  /** Adds an item; without an index, behind all others. Null if its index, id or `call_id` is taken, or the index is none. */
+  /**
+   * Adds an item; without an index, or with that of a closed item and an id of its own, behind all others. Null if its index, id or
+   * `call_id` is taken, or the index is none.
+   */
   add(index: unknown, item: ForeignItem): ItemProgress | null {
     const { id, call_id: callId } = item;
-    const place = index ?? this.nextIndex;
+    const isTaken = typeof id === 'string' && this.byIndex.get(index)?.isOpen === false;
+    const place = isTaken ? this.nextIndex : (index ?? this.nextIndex);
     if (!isIndex(place) || this.byIndex.has(place) || this.byId.has(id)) return null;
     if (isToolCall(item)) {
       if (this.callIds.has(callId)) return null;
       this.callIds.add(callId);
     }
     this.nextIndex = Math.max(this.nextIndex, place + 1);
-    const added = new ItemProgress(String(place), item);
+    const added = new ItemProgress(String(place), item, isTaken);
     this.byIndex.set(place, added);
     if (typeof id === 'string') this.byId.set(id, added);
     return added;

@@ -33,6 +33,8 @@ export class ItemProgress {
     /** Names the item in ModelEvents. */
     readonly key: string,
     private readonly head: ForeignItem,
+    /** Whether its events have the index of an item before it. */
+    readonly hasTakenIndex = false,
   ) {}
 
   get type(): string {
