@@ -37,4 +37,16 @@ describe.each(TRANSPORTS)('items that all have the index 0, over $name', (transp
       ],
     });
   });
+
+  it('items that all have the index 0 are told apart by their ids, announced by none but their ends', async () => {
+    service.upstream.respond(
+      streaming([
+        ...[reasoning, message, call].map((item) => ({ type: 'response.output_item.done', ...index, item })),
+        { type: 'response.completed', response: { id: 'resp_u', output: [] } },
+      ]),
+    );
+    const { response } = await transport.run(service, { model: MODEL, input: 'Hi' });
+    const output = [{ type: 'reasoning' }, { type: 'message' }, { type: 'function_call' }];
+    expect(response).toMatchObject({ status: 'completed', output });
+  });
 });

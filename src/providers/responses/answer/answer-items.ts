@@ -26,6 +26,13 @@ export class AnswerItems {
     return item?.isOpen === false && named.isOpen && named.hasTakenIndex ? named : undefined;
   }
 
+  /** The item that a final form closes; undefined for the final form of an item that was not announced. */
+  closedBy(index: unknown, { id }: ForeignItem): ItemProgress | undefined {
+    const item = this.at(index, id);
+    // Servers that announce no item may number all items alike.
+    return item?.isOpen === false && typeof id === 'string' && item.id !== id ? undefined : item;
+  }
+
   /** The item that stands at a place of the finished output. Servers that change ids keep the order. */
   atEnd(place: number, { type, id }: ForeignItem): ItemProgress | undefined {
     const named = typeof id === 'string' ? this.byId.get(id) : undefined;

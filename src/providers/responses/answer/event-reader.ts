@@ -24,7 +24,7 @@ const added: Handler = (answer, { output_index: index, item }) => {
 
 /** Minimal servers announce no item: it is opened and closed. */
 const done: Handler = (answer, { output_index: index, item }) => {
-  if (isFinalItem(item)) answer.close(answer.items.at(index, item.id) ?? answer.open(index, item), item);
+  if (isFinalItem(item)) answer.close(answer.items.closedBy(index, item) ?? answer.open(index, item), item);
   else if (isUselessCall(item)) answer.loseCall();
   else answer.dropItem();
 };
