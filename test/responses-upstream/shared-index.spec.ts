@@ -38,15 +38,45 @@ describe.each(TRANSPORTS)('items that all have the index 0, over $name', (transp
     });
   });
 
-  it('items that all have the index 0 are told apart by their ids, announced by none but their ends', async () => {
+  it('items that nothing announced are told apart by their ids too', async () => {
     service.upstream.respond(
       streaming([
-        ...[reasoning, message, call].map((item) => ({ type: 'response.output_item.done', ...index, item })),
+        { type: 'response.output_item.done', ...index, item: reasoning },
+        { type: 'response.output_text.delta', ...index, item_id: 'msg_u', content_index: 0, delta: 'Hello' },
+        { type: 'response.output_item.done', ...index, item: message },
+        { type: 'response.output_item.done', ...index, item: call },
         { type: 'response.completed', response: { id: 'resp_u', output: [] } },
       ]),
     );
     const { response } = await transport.run(service, { model: MODEL, input: 'Hi' });
-    const output = [{ type: 'reasoning' }, { type: 'message' }, { type: 'function_call' }];
-    expect(response).toMatchObject({ status: 'completed', output });
+    expect(response).toMatchObject({
+      status: 'completed',
+      output: [{ type: 'reasoning' }, { type: 'message', content: [{ text: 'Hello' }] }, { call_id: 'call_1' }],
+    });
+  });
+
+  it.each([
+    ['an index and ids', { ...index, item_id: 'rs_u' }, { ...index, item_id: 'msg_u' }],
+    ['indexes', { output_index: 0 }, { output_index: 1 }],
+    ['ids', { item_id: 'rs_u' }, { item_id: 'msg_u' }],
+    ['nothing', {}, {}],
+  ])('deltas begin the items that nothing announces, named by %s', async (_, first, second) => {
+    service.upstream.respond(
+      streaming([
+        { type: 'response.reasoning_text.delta', ...first, delta: 'Hm' },
+        { type: 'response.reasoning_text.delta', ...first, delta: '.' },
+        { type: 'response.output_text.delta', ...second, delta: 'Hel' },
+        { type: 'response.output_text.delta', ...second, delta: 'lo' },
+        { type: 'response.completed', response: { id: 'resp_u', output: [] } },
+      ]),
+    );
+    const { response } = await transport.run(service, { model: MODEL, input: 'Hi' });
+    expect(response).toMatchObject({
+      status: 'completed',
+      output: [
+        { type: 'reasoning', content: [{ text: 'Hm.' }] },
+        { type: 'message', content: [{ text: 'Hello' }] },
+      ],
+    });
   });
 });

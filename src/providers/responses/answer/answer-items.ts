@@ -6,6 +6,8 @@ import { ItemProgress } from './item-progress.js';
 export class AnswerItems {
   private readonly byIndex = new Map<unknown, ItemProgress>();
   private readonly byId = new Map<unknown, ItemProgress>();
+  /** Items by type whose deltas name neither. */
+  private readonly unnamed = new Map<string, ItemProgress>();
   private readonly callIds = new Set<unknown>();
   private nextIndex = 0;
 
@@ -23,14 +25,26 @@ export class AnswerItems {
     // alike: then the open one is meant.
     const named = this.byId.get(id);
     if (named === undefined) return item;
-    return item?.isOpen === false && named.isOpen && named.hasTakenIndex ? named : undefined;
+    return named.isOpen && named.hasTakenIndex ? named : undefined;
   }
 
-  /** The item that a final form closes; undefined for the final form of an item that was not announced. */
-  closedBy(index: unknown, { id }: ForeignItem): ItemProgress | undefined {
-    const item = this.at(index, id);
-    // Servers that announce no item may number all items alike.
-    return item?.isOpen === false && typeof id === 'string' && item.id !== id ? undefined : item;
+  /** The open item of a type that takes deltas without an index and an id. */
+  unnamedOf(type: string): ItemProgress | undefined {
+    const item = this.unnamed.get(type);
+    return item?.isOpen === true ? item : undefined;
+  }
+
+  /** Notes that an item takes deltas without an index and an id. */
+  setUnnamed(item: ItemProgress): void {
+    this.unnamed.set(item.type, item);
+  }
+
+  /** Whether an index and an id are those of the next item, which was not announced. */
+  isNew(index: unknown, id: unknown, type: string): boolean {
+    if (id != null && this.byId.has(id)) return false;
+    if (index == null) return !this.open.some((item) => item.type === type);
+    if (this.byIndex.has(index)) return typeof id === 'string' && this.leavesIndex(index, type);
+    return index === this.nextIndex;
   }
 
   /** The item that stands at a place of the finished output. Servers that change ids keep the order. */
@@ -47,7 +61,7 @@ export class AnswerItems {
    */
   add(index: unknown, item: ForeignItem): ItemProgress | null {
     const { id, call_id: callId } = item;
-    const isTaken = typeof id === 'string' && this.byIndex.get(index)?.isOpen === false;
+    const isTaken = typeof id === 'string' && this.leavesIndex(index, item.type);
     const place = isTaken ? this.nextIndex : (index ?? this.nextIndex);
     if (!isIndex(place) || this.byIndex.has(place) || this.byId.has(id)) return null;
     if (isToolCall(item)) {
@@ -74,6 +88,12 @@ export class AnswerItems {
   /** Whether every item is in its final form. */
   get areFinal(): boolean {
     return this.all.every(({ final }) => final !== null);
+  }
+
+  /** Whether the item of an index leaves it to one of a type: it is closed, or of another type and was not announced. */
+  private leavesIndex(index: unknown, type: string): boolean {
+    const item = this.byIndex.get(index);
+    return item !== undefined && (!item.isOpen || (!item.isAnnounced && item.type !== type));
   }
 
   private get all(): readonly ItemProgress[] {

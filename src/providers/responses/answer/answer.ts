@@ -128,6 +128,22 @@ export class ResponsesAnswer {
     return opened;
   }
 
+  /**
+   * The item that a delta begins which names none that was announced; null if it cannot be placed. After a dropped item it may belong to
+   * that one.
+   */
+  begin({ output_index: index, item_id: id }: ForeignEvent, type: 'message' | 'reasoning'): ItemProgress | null {
+    const isUnnamed = index == null && id == null;
+    const announced = isUnnamed ? this.items.open.find((item) => item.type === type) : undefined;
+    if (announced === undefined && (this.hasLostItem || !this.items.isNew(index, id, type))) return null;
+    const content = type === 'message' ? { role: 'assistant', content: [] } : { summary: [] };
+    const item = announced ?? this.open(index, { type, ...(typeof id === 'string' && { id }), ...content });
+    if (item === null) return null;
+    if (announced === undefined) item.isAnnounced = false;
+    if (isUnnamed) this.items.setUnnamed(item);
+    return item;
+  }
+
   /** Closes an open item with its final form; drops a form that does not fit. */
   close(open: ItemProgress | null, item: ForeignItem): void {
     if (open?.isOpen !== true || !open.fits(item)) {

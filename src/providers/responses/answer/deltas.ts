@@ -19,9 +19,26 @@ function itemOf(answer: ResponsesAnswer, event: ForeignEvent, type: string): Ite
   return undefined;
 }
 
+function isUnnamed({ output_index: index, item_id: id }: ForeignEvent): boolean {
+  return index == null && id == null;
+}
+
+/** The item that a delta of text writes to. Some servers announce none: then its first delta begins it. */
+function textItemOf(
+  answer: ResponsesAnswer,
+  event: ForeignEvent,
+  type: 'message' | 'reasoning',
+): ItemProgress | undefined {
+  const item = isUnnamed(event) ? answer.items.unnamedOf(type) : answer.items.find(event);
+  if (item?.isOpen === true && item.type === type) return item;
+  const begun = answer.begin(event, type);
+  if (begun === null) answer.drop();
+  return begun ?? undefined;
+}
+
 const text: Handler = (answer, event) => {
   const delta = deltaOf(answer, event);
-  const item = delta === undefined ? undefined : itemOf(answer, event, 'message');
+  const item = delta === undefined ? undefined : textItemOf(answer, event, 'message');
   if (delta === undefined || item === undefined) return;
   const part = item.messagePart(event.content_index, 'output_text');
   const { key } = item;
@@ -33,7 +50,7 @@ const text: Handler = (answer, event) => {
 
 const refusal: Handler = (answer, event) => {
   const delta = deltaOf(answer, event);
-  const item = delta === undefined ? undefined : itemOf(answer, event, 'message');
+  const item = delta === undefined ? undefined : textItemOf(answer, event, 'message');
   if (delta === undefined || item === undefined) return;
   const part = item.messagePart(event.content_index, 'refusal');
   if (part === null) answer.drop();
@@ -50,7 +67,7 @@ const annotation: Handler = (answer, event) => {
 
 const reasoning: Handler = (answer, event) => {
   const delta = deltaOf(answer, event);
-  const item = delta === undefined ? undefined : itemOf(answer, event, 'reasoning');
+  const item = delta === undefined ? undefined : textItemOf(answer, event, 'reasoning');
   if (delta === undefined || item === undefined) return;
   const part = item.reasoningPart(event.content_index);
   if (part === null) answer.drop();
@@ -59,7 +76,7 @@ const reasoning: Handler = (answer, event) => {
 
 const summary: Handler = (answer, event) => {
   const delta = deltaOf(answer, event);
-  const item = delta === undefined ? undefined : itemOf(answer, event, 'reasoning');
+  const item = delta === undefined ? undefined : textItemOf(answer, event, 'reasoning');
   if (delta === undefined || item === undefined) return;
   const part = item.summaryPart(event.summary_index);
   if (part === null) answer.drop();

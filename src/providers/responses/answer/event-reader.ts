@@ -24,8 +24,11 @@ const added: Handler = (answer, { output_index: index, item }) => {
 
 /** Minimal servers announce no item: it is opened and closed. */
 const done: Handler = (answer, { output_index: index, item }) => {
-  if (isFinalItem(item)) answer.close(answer.items.closedBy(index, item) ?? answer.open(index, item), item);
-  else if (isUselessCall(item)) answer.loseCall();
+  if (isFinalItem(item)) {
+    const { items } = answer;
+    const known = items.isNew(index, item.id, item.type) ? undefined : items.at(index, item.id);
+    answer.close(known ?? items.unnamedOf(item.type) ?? answer.open(index, item), item);
+  } else if (isUselessCall(item)) answer.loseCall();
   else answer.dropItem();
 };
 

@@ -20,6 +20,8 @@ export class ItemProgress {
   isOpen = true;
   /** The item in its final form; null until it is known. */
   final: ForeignItem | null = null;
+  /** Whether an event has told what it is; otherwise its first delta did. */
+  isAnnounced = true;
   /** Whether something of a call's payload has come. */
   hasPayload = false;
   private readonly content = new PartCursor();
