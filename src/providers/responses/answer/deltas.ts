@@ -98,7 +98,8 @@ function payload(itemType: string, type: 'function_call_arguments' | 'custom_too
 function wholePayload(member: string, read: Handler): Handler {
   return (answer, event) => {
     const item = answer.items.find(event);
-    const whole = event[member];
+    const value = event[member];
+    const whole = isObject(value) && member === 'arguments' ? JSON.stringify(value) : value;
     if (item?.isOpen === true && !item.hasPayload && typeof whole === 'string')
       read(answer, { ...event, delta: whole });
   };

@@ -4,7 +4,7 @@ import { quotesSecret } from '../../redact.js';
 import { classifyFailed, classifyFrame } from '../errors/classify.js';
 import { UpstreamError } from '../upstream-error.js';
 import type { ResponsesAnswer, Handler } from './answer.js';
-import { isFinalItem, isUselessCall } from './foreign-items.js';
+import { inFormOfApi, isFinalItem, isUselessCall } from './foreign-items.js';
 import { readUsage } from './read-usage.js';
 
 type Snapshot = Readonly<Record<string, unknown>>;
@@ -81,7 +81,8 @@ export const ENDINGS: Readonly<Record<string, Handler>> = {
 /** Takes the items of the finished output that were not closed before: some servers send them only here. */
 function readOutput(answer: ResponsesAnswer, output: unknown): void {
   if (!Array.isArray(output)) return;
-  for (const [place, item] of output.entries()) {
+  for (const [place, sent] of output.entries()) {
+    const item = inFormOfApi(sent);
     if (!isFinalItem(item)) {
       if (isUselessCall(item)) answer.loseCall();
       else answer.dropItem();

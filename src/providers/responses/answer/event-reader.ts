@@ -7,7 +7,7 @@ import { ResponsesAnswer, type ResponsesAnswerOptions, type Handler } from './an
 import { BESIDE_OUTPUT, IMPLIED, passOn } from './beside-output.js';
 import { DELTAS } from './deltas.js';
 import { ENDINGS } from './endings.js';
-import { isFinalItem, isForeignItem, isUselessCall } from './foreign-items.js';
+import { inFormOfApi, isFinalItem, isForeignItem, isUselessCall } from './foreign-items.js';
 
 /** Some servers change the `call_id` of such an item while it is open, so it opens when it is final. */
 const OPENS_LATE = 'tool_search_call';
@@ -15,7 +15,8 @@ const OPENS_LATE = 'tool_search_call';
 /** Answers to frames that this service does not send. */
 const ABOUT_THE_CONNECTION = /^response\.(?:steer|inject|interrupt)\./;
 
-const added: Handler = (answer, { output_index: index, item }) => {
+const added: Handler = (answer, { output_index: index, item: sent }) => {
+  const item = inFormOfApi(sent);
   // Nothing could refer to an item without either; its final form tells all.
   const isNamed = isForeignItem(item) && (index != null || typeof item.id === 'string');
   if (isNamed && item.type === OPENS_LATE) return;
@@ -23,7 +24,8 @@ const added: Handler = (answer, { output_index: index, item }) => {
 };
 
 /** Minimal servers announce no item: it is opened and closed. */
-const done: Handler = (answer, { output_index: index, item }) => {
+const done: Handler = (answer, { output_index: index, item: sent }) => {
+  const item = inFormOfApi(sent);
   if (isFinalItem(item)) {
     const { items } = answer;
     const known = items.isNew(index, item.id, item.type) ? undefined : items.at(index, item.id);

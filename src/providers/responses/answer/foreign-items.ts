@@ -16,6 +16,24 @@ const IS_FINAL: ReadonlyMap<string, (item: ForeignItem) => boolean> = new Map([
   ['custom_tool_call', ({ input }: ForeignItem) => isText(input)],
 ]);
 
+/**
+ * An item with the members that some servers write in another form as the API has them: the content of a message as a text, the
+ * arguments of a call as an object. Other values are returned as they are.
+ */
+export function inFormOfApi(item: unknown): unknown {
+  if (!isObject(item)) return item;
+  const { type, content, arguments: payload } = item;
+  if (type === 'message' && isText(content)) return { ...item, content: partsOf(content, 'output_text') };
+  if (type === 'reasoning' && isText(content)) return { ...item, content: partsOf(content, 'reasoning_text') };
+  if (type === 'function_call' && isObject(payload)) return { ...item, arguments: JSON.stringify(payload) };
+  return item;
+}
+
+function partsOf(text: string, type: 'output_text' | 'reasoning_text'): readonly object[] {
+  if (text === '') return [];
+  return [type === 'output_text' ? { type, text, annotations: [], logprobs: [] } : { type, text }];
+}
+
 /** Whether a value is an output item that can be shown while it grows: it has a type and, if it is a call, a name and a `call_id`. */
 export function isForeignItem(value: unknown): value is ForeignItem {
   if (!isObject(value) || !isName(value.type)) return false;
