@@ -137,6 +137,7 @@ describe('errors of an upstream', () => {
       ['an object without anything', { error: { message: '', code: null, details: [] } }],
       ['false', { error: false, error_type: null, error_message: '' }],
       ['a state that is good', { base_resp: { status_code: 0, status_msg: '' }, code: 0, errors: [] }],
+      ['a state that is good as text', { base_resp: { status_code: '0', status_msg: 'success' } }],
     ])('empty members are not errors: %s', async (_, chunkMembers) => {
       const { response } = await runTurn(service, ANSWER, { chunkMembers });
       expect(response.status).toBe('completed');
@@ -147,6 +148,7 @@ describe('errors of an upstream', () => {
     it.each<[what: string, frame: object]>([
       ['that the answer is in work', { status: 'processing', message: 'Please wait.' }],
       ['that all is well', { code: 200, message: 'OK' }],
+      ['zero as text', { code: '0', message: 'success' }],
       ['that nothing is', { code: 'Success', message: 'success', errors: [] }],
     ])('words between the chunks are not errors if they say %s', async (_, frame) => {
       service.upstream.replay(streamOf([frame, chunk({ content: 'One' }), frame, finish()]));

@@ -63,8 +63,8 @@ export interface ChatChoice {
   readonly usage?: unknown;
 }
 
-/** Codes of what is no error. */
-const SUCCESS = /^(?:2\d\d|ok|success)$/i;
+/** Codes of what is no error; some servers write them as text. */
+const SUCCESS = /^(?:0|2\d\d|ok|success)$/i;
 
 /** Parses a chunk or a whole completion. Throws ModelError for an error object and for invalid JSON. */
 export function parseChunk(json: string, secrets: readonly string[]): ChatChunk {
@@ -97,8 +97,8 @@ export function parseError(text: string, secrets: readonly string[]): Error {
 function failedPart(chunk: ChatChunk): object | undefined {
   const { object, type, error, error_type: errorType, error_message: message, choices, base_resp: state } = chunk;
   if (object === 'error' || type === 'error' || [error, errorType, message].some(isFailure)) return chunk;
-  // MiniMax's, which is in good chunks, too; `0` is its success.
-  if (isObject(state) && isFailure(state.status_code)) return chunk;
+  // MiniMax's, which is in good chunks, too.
+  if (isObject(state) && isErrorCode(state.status_code)) return chunk;
   if (!Array.isArray(choices)) return isRefusal(chunk) ? chunk : undefined;
   const choice: unknown = choices[0];
   return isObject(choice) && isFailure(choice.error) ? choice : undefined;
@@ -109,7 +109,11 @@ function isRefusal(chunk: ChatChunk): boolean {
   const { code, message, errors, detail } = chunk;
   if ([errors, detail].some(isFailure)) return true;
   if (!isFailure(message)) return false;
-  return (isFailure(code) && !SUCCESS.test(String(code))) || describeFailure(chunk).status !== null;
+  return isErrorCode(code) || describeFailure(chunk).status !== null;
+}
+
+function isErrorCode(code: unknown): boolean {
+  return isFailure(code) && !SUCCESS.test(String(code));
 }
 
 function toError(failure: UpstreamFailure, secrets: readonly string[]): Error {
