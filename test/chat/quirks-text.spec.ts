@@ -117,6 +117,21 @@ describeService(
       expect(saidIn(response)).toEqual([{ text: 'Good day.' }]);
     });
 
+    it.each<[what: string, choicesOf: (choice: object) => object]>([
+      ['the only choice', (choice) => choice],
+      ['choices by their number', (choice) => ({ 0: choice })],
+    ])('text of an upstream is read where its choices are no list but %s', async (_, choicesOf) => {
+      const choices = [
+        { index: 0, delta: { content: 'Good ' } },
+        { index: 0, delta: { content: 'day.' } },
+        { index: 0, delta: {}, finish_reason: 'stop' },
+      ].map(choicesOf);
+      service.upstream.replay(streamOf(choices.map((each) => ({ choices: each }))));
+      const { response } = await sendTurn(service);
+      expect(response.status).toBe('completed');
+      expect(saidIn(response)).toEqual([{ text: 'Good day.' }]);
+    });
+
     it('a refusal of an upstream may be a part of the content', async () => {
       service.upstream.replay(streamOf([chunk({ content: [{ type: 'refusal', refusal: 'No.' }] }), finish()]));
       const { response } = await sendTurn(service);

@@ -75,9 +75,17 @@ export function parseChunk(json: string, secrets: readonly string[]): ChatChunk 
     throw serverError(UNREADABLE, cause);
   }
   if (!isObject(value)) throw serverError(UNREADABLE, new Error('a chunk is not an object'));
-  const failed = failedPart(value);
+  const chunk = isObject(value.choices) ? { ...value, choices: choicesIn(value.choices) } : value;
+  const failed = failedPart(chunk);
   if (failed !== undefined) throw toError(describeFailure(failed), secrets);
-  return value;
+  return chunk;
+}
+
+/** The choices in an object: the only one, or each under its number. */
+function choicesIn(object: Readonly<Record<string, unknown>>): readonly unknown[] {
+  return ['delta', 'message', 'text', 'finish_reason'].some((name) => name in object)
+    ? [object]
+    : Object.values(object);
 }
 
 /**
