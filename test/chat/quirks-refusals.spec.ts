@@ -222,6 +222,26 @@ describe('refusals of an upstream', () => {
     });
 
     it.each([
+      ['34s', '34'],
+      ['6.2s', '7'],
+      ['soon', '1'],
+      [34, '1'],
+    ])('refusals that ask for patience in their details are handed on: %j', async (retryDelay, expected) => {
+      const details = [{ '@type': 'type.googleapis.com/google.rpc.Help' }, { retryDelay }];
+      const body = JSON.stringify([{ error: { code: 429, message: 'Quota exceeded.', details } }]);
+      for (const status of [429, 503]) {
+        service.upstream.respond(textReply(body, 'application/json', { status }));
+        const answer = await fetch(`${service.baseURL}/responses`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ model: 'tested', input: 'Go on.' }),
+        });
+        await answer.arrayBuffer();
+        expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, expected]);
+      }
+    });
+
+    it.each([
       ['Rate limit reached. Please try again in 6.2s.', '7'],
       ['You exceeded your current quota. Please retry in 34.07s.', '35'],
       ['The call rate limit is exceeded. Please retry after 26 seconds.', '26'],

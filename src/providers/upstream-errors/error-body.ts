@@ -1,4 +1,4 @@
-import { isObject, parseJson } from '../../validation/index.js';
+import { isObject, objectsIn, parseJson } from '../../validation/index.js';
 
 /** The error of an upstream, read from its body. */
 export interface UpstreamFailure {
@@ -8,6 +8,8 @@ export interface UpstreamFailure {
   readonly param: string | null;
   /** HTTP status stated in the body. */
   readonly status: number | null;
+  /** The wait that it asks for beside its words, as in `34s`. */
+  readonly retryDelay?: string;
 }
 
 /** Where servers say what is wrong, the first of which counts. */
@@ -61,7 +63,14 @@ export function describeFailure(value: unknown): UpstreamFailure {
     type: typeof (type ?? value.error_type) === 'string' ? String(type ?? value.error_type) : null,
     param: typeof param === 'string' ? param : null,
     status: number === undefined ? (MINIMAX[Number(value.status_code)] ?? null) : Number(number),
+    ...retryDelayIn(value.details),
   };
+}
+
+/** Google's `RetryInfo`, one of the details of an error. */
+function retryDelayIn(details: unknown): Pick<UpstreamFailure, 'retryDelay'> {
+  const delay = objectsIn(details).find(({ retryDelay }) => typeof retryDelay === 'string')?.retryDelay;
+  return typeof delay === 'string' ? { retryDelay: delay } : {};
 }
 
 /** The object in which an error stands, if it is not the body itself. */

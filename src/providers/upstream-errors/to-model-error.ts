@@ -96,9 +96,9 @@ function rateLimit(failure: UpstreamFailure, context: FailureContext, cause: Err
   return new ModelError('rate_limit_exceeded', message, { status: 429, ...delaysOf(failure, context), cause });
 }
 
-/** The delay of the headers, or in the words. */
-function delaysOf({ message }: UpstreamFailure, context: FailureContext): ModelErrorOptions {
-  const retryAfterMs = context.retryAfterMs ?? readAdvice(message);
+/** The delay of the headers, in the details, or in the words. */
+function delaysOf({ message, retryDelay = '' }: UpstreamFailure, context: FailureContext): ModelErrorOptions {
+  const retryAfterMs = context.retryAfterMs ?? readAdvice(`retry in ${retryDelay}`) ?? readAdvice(message);
   return { retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_AFTER_MS, upstreamWaitMs: retryAfterMs ?? 0 };
 }
 
