@@ -9,6 +9,8 @@ export interface DeltaTexts {
   readonly refusal: string;
 }
 
+const NO_PARTS: readonly Readonly<Record<string, unknown>>[] = [];
+
 /** Reads the reasoning, the text and the refusal of a delta or a message. Content may be a list of parts, of which some are reasoning. */
 export function textsIn(delta: ChatDelta): DeltaTexts {
   const thought = thoughtOf(delta);
@@ -16,6 +18,8 @@ export function textsIn(delta: ChatDelta): DeltaTexts {
   const { content } = delta;
   if (typeof content === 'string' && content !== '') return { reasoning: thought, text: content, refusal };
   const parts = partsOf(content);
+  // Most deltas of reasoning have no content.
+  if (parts.length === 0 && delta.audio == null) return { reasoning: thought, text: '', refusal };
   const text = parts
     .filter((part) => !isThought(part))
     .map((part) => wordsOf(part.text))
@@ -30,6 +34,7 @@ export function textsIn(delta: ChatDelta): DeltaTexts {
 
 /** The parts of a content: a list of objects and texts, or one of either. */
 function partsOf(content: unknown): readonly Readonly<Record<string, unknown>>[] {
+  if (content == null || content === '') return NO_PARTS;
   const parts: readonly unknown[] = Array.isArray(content) ? content : [content];
   return objectsIn(parts.map((part) => (typeof part === 'string' ? { text: part } : part)));
 }
