@@ -13,21 +13,25 @@ const call = { type: 'function_call', id: 'fc_u', call_id: 'call_1', name: 'look
 describe.each(TRANSPORTS)('items that all have the index 0, over $name', (transport) => {
   const service = useService(() => startResponsesService());
 
-  it('items that all have the index 0 are told apart by their ids, one after another', async () => {
+  /** The response to a stream of these events, whose end repeats no items. */
+  async function answerTo(events: readonly object[]): Promise<unknown> {
     service.upstream.respond(
-      streaming([
-        { type: 'response.output_item.added', ...index, item: { ...reasoning, content: [] } },
-        { type: 'response.output_item.done', ...index, item: reasoning },
-        { type: 'response.output_item.added', ...index, item: { ...message, content: [] } },
-        { type: 'response.output_text.delta', ...index, item_id: 'msg_u', content_index: 0, delta: 'Hello' },
-        { type: 'response.output_item.done', ...index, item: message },
-        { type: 'response.output_item.added', ...index, item: { ...call, arguments: '' } },
-        { type: 'response.function_call_arguments.delta', ...index, item_id: 'fc_u', delta: '{"a":1}' },
-        { type: 'response.output_item.done', ...index, item: call },
-        { type: 'response.completed', response: { id: 'resp_u', output: [] } },
-      ]),
+      streaming([...events, { type: 'response.completed', response: { id: 'resp_u', output: [] } }]),
     );
-    const { response } = await transport.run(service, { model: MODEL, input: 'Hi' });
+    return (await transport.run(service, { model: MODEL, input: 'Hi' })).response;
+  }
+
+  it('items that all have the index 0 are told apart by their ids, one after another', async () => {
+    const response = await answerTo([
+      { type: 'response.output_item.added', ...index, item: { ...reasoning, content: [] } },
+      { type: 'response.output_item.done', ...index, item: reasoning },
+      { type: 'response.output_item.added', ...index, item: { ...message, content: [] } },
+      { type: 'response.output_text.delta', ...index, item_id: 'msg_u', content_index: 0, delta: 'Hello' },
+      { type: 'response.output_item.done', ...index, item: message },
+      { type: 'response.output_item.added', ...index, item: { ...call, arguments: '' } },
+      { type: 'response.function_call_arguments.delta', ...index, item_id: 'fc_u', delta: '{"a":1}' },
+      { type: 'response.output_item.done', ...index, item: call },
+    ]);
     expect(response).toMatchObject({
       status: 'completed',
       output: [
@@ -39,16 +43,12 @@ describe.each(TRANSPORTS)('items that all have the index 0, over $name', (transp
   });
 
   it('items that nothing announced are told apart by their ids too', async () => {
-    service.upstream.respond(
-      streaming([
-        { type: 'response.output_item.done', ...index, item: reasoning },
-        { type: 'response.output_text.delta', ...index, item_id: 'msg_u', content_index: 0, delta: 'Hello' },
-        { type: 'response.output_item.done', ...index, item: message },
-        { type: 'response.output_item.done', ...index, item: call },
-        { type: 'response.completed', response: { id: 'resp_u', output: [] } },
-      ]),
-    );
-    const { response } = await transport.run(service, { model: MODEL, input: 'Hi' });
+    const response = await answerTo([
+      { type: 'response.output_item.done', ...index, item: reasoning },
+      { type: 'response.output_text.delta', ...index, item_id: 'msg_u', content_index: 0, delta: 'Hello' },
+      { type: 'response.output_item.done', ...index, item: message },
+      { type: 'response.output_item.done', ...index, item: call },
+    ]);
     expect(response).toMatchObject({
       status: 'completed',
       output: [{ type: 'reasoning' }, { type: 'message', content: [{ text: 'Hello' }] }, { call_id: 'call_1' }],
@@ -61,16 +61,12 @@ describe.each(TRANSPORTS)('items that all have the index 0, over $name', (transp
     ['ids', { item_id: 'rs_u' }, { item_id: 'msg_u' }],
     ['nothing', {}, {}],
   ])('deltas begin the items that nothing announces, named by %s', async (_, first, second) => {
-    service.upstream.respond(
-      streaming([
-        { type: 'response.reasoning_text.delta', ...first, delta: 'Hm' },
-        { type: 'response.reasoning_text.delta', ...first, delta: '.' },
-        { type: 'response.output_text.delta', ...second, delta: 'Hel' },
-        { type: 'response.output_text.delta', ...second, delta: 'lo' },
-        { type: 'response.completed', response: { id: 'resp_u', output: [] } },
-      ]),
-    );
-    const { response } = await transport.run(service, { model: MODEL, input: 'Hi' });
+    const response = await answerTo([
+      { type: 'response.reasoning_text.delta', ...first, delta: 'Hm' },
+      { type: 'response.reasoning_text.delta', ...first, delta: '.' },
+      { type: 'response.output_text.delta', ...second, delta: 'Hel' },
+      { type: 'response.output_text.delta', ...second, delta: 'lo' },
+    ]);
     expect(response).toMatchObject({
       status: 'completed',
       output: [

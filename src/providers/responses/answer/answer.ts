@@ -21,6 +21,11 @@ export interface ResponsesAnswerOptions {
   readonly turnState?: string | null;
 }
 
+/** Whether an event of an item names it neither by its index nor by its id. */
+export function isUnnamed({ output_index: index, item_id: id }: ForeignEvent): boolean {
+  return index == null && id == null;
+}
+
 /** Reads an event of a type into an answer. */
 export type Handler = (answer: ResponsesAnswer, event: ForeignEvent) => void;
 
@@ -132,15 +137,15 @@ export class ResponsesAnswer {
    * The item that a delta begins which names none that was announced; null if it cannot be placed. After a dropped item it may belong to
    * that one.
    */
-  begin({ output_index: index, item_id: id }: ForeignEvent, type: 'message' | 'reasoning'): ItemProgress | null {
-    const isUnnamed = index == null && id == null;
-    const announced = isUnnamed ? this.items.open.find((item) => item.type === type) : undefined;
+  begin(event: ForeignEvent, type: 'message' | 'reasoning'): ItemProgress | null {
+    const { output_index: index, item_id: id } = event;
+    const announced = isUnnamed(event) ? this.items.open.find((item) => item.type === type) : undefined;
     if (announced === undefined && (this.hasLostItem || !this.items.isNew(index, id, type))) return null;
     const content = type === 'message' ? { role: 'assistant', content: [] } : { summary: [] };
     const item = announced ?? this.open(index, { type, ...(typeof id === 'string' && { id }), ...content });
     if (item === null) return null;
     if (announced === undefined) item.isAnnounced = false;
-    if (isUnnamed) this.items.setUnnamed(item);
+    if (isUnnamed(event)) this.items.setUnnamed(item);
     return item;
   }
 

@@ -1,7 +1,7 @@
 import { isObject } from '../../../validation/index.js';
 import type { Annotation, Logprob } from '../../../protocol/index.js';
 import type { ForeignEvent, ModelEvent } from '../../model-event.js';
-import type { ResponsesAnswer, Handler } from './answer.js';
+import { isUnnamed, type ResponsesAnswer, type Handler } from './answer.js';
 import type { ItemProgress } from './item-progress.js';
 
 /** The delta of an event; undefined if it is none, or empty: an empty one changes nothing. */
@@ -13,14 +13,9 @@ function deltaOf(answer: ResponsesAnswer, { delta }: ForeignEvent): string | und
 
 /** The open item that an event writes to, if it has the type. */
 function itemOf(answer: ResponsesAnswer, event: ForeignEvent, type: string): ItemProgress | undefined {
-  const item = answer.items.find(event);
-  if (item?.isOpen === true && item.type === type) return item;
-  answer.drop();
-  return undefined;
-}
-
-function isUnnamed({ output_index: index, item_id: id }: ForeignEvent): boolean {
-  return index == null && id == null;
+  const item = openOf(answer.items.find(event), type);
+  if (item === undefined) answer.drop();
+  return item;
 }
 
 /** The item that a delta of text writes to. Some servers announce none: then its first delta begins it. */
@@ -29,11 +24,15 @@ function textItemOf(
   event: ForeignEvent,
   type: 'message' | 'reasoning',
 ): ItemProgress | undefined {
-  const item = isUnnamed(event) ? answer.items.unnamedOf(type) : answer.items.find(event);
-  if (item?.isOpen === true && item.type === type) return item;
-  const begun = answer.begin(event, type);
-  if (begun === null) answer.drop();
-  return begun ?? undefined;
+  const { items } = answer;
+  const known = isUnnamed(event) ? items.unnamedOf(type) : openOf(items.find(event), type);
+  const item = known ?? answer.begin(event, type);
+  if (item === null) answer.drop();
+  return item ?? undefined;
+}
+
+function openOf(item: ItemProgress | undefined, type: string): ItemProgress | undefined {
+  return item?.isOpen === true && item.type === type ? item : undefined;
 }
 
 const text: Handler = (answer, event) => {
