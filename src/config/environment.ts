@@ -4,6 +4,7 @@ import {
   Choice,
   Choices,
   Flag,
+  HIGHEST_PORT,
   LevelsOfParts,
   Milliseconds,
   Shape,
@@ -26,7 +27,7 @@ export class Environment {
   // Section: Server
 
   /** Port to listen on. 0 picks a free port. */
-  @WholeNumber(0, 65_535)
+  @WholeNumber(0, HIGHEST_PORT)
   readonly PORT: number = 8080;
 
   /** Address to listen on. Empty: 127.0.0.1 without API_KEYS and KEYS_FILE, 0.0.0.0 with one of them. */
@@ -898,7 +899,7 @@ export class Environment {
    * Port that serves the metrics without authentication; 0: none. With WORKERS, the port of the first worker: the others have the ports
    * after it.
    */
-  @WholeNumber(0, 65_535)
+  @WholeNumber(0, HIGHEST_PORT)
   readonly METRICS_PORT: number = 0;
 
   /** Address of METRICS_PORT. Empty: that of HOST. */

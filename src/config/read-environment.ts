@@ -4,6 +4,7 @@ import { isLoopback, isNetwork, isSafeUrl } from './addresses.js';
 import { readVariables, type VariableCheck, type Variables } from './read-variables.js';
 import { faultOfRedisUrl } from './redis-url.js';
 import { faultOfWebhookSecret, faultOfWebhookUrl } from './webhook-endpoint.js';
+import { HIGHEST_PORT } from './variables.js';
 
 /** Backends whose state belongs to one process, and what more of them would do. */
 const STATES_OF_ONE_PROCESS: ReadonlyMap<string, string> = new Map([
@@ -13,9 +14,6 @@ const STATES_OF_ONE_PROCESS: ReadonlyMap<string, string> = new Map([
   ],
   ['sqlite', 'With STATE=sqlite, the default of npm start, one process has the file to itself.'],
 ]);
-
-/** The highest port there is. */
-const HIGHEST_PORT = 65_535;
 
 /** Where a collector may be. */
 const OTLP_URLS = [

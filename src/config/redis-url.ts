@@ -1,5 +1,7 @@
 import { isIPv6 } from 'node:net';
 
+import { HIGHEST_PORT } from './variables.js';
+
 /** Where Redis is, and how it is reached. */
 export interface RedisAddress {
   readonly kind: 'single' | 'cluster' | 'sentinel';
@@ -107,7 +109,7 @@ function decoded(text: string, part: string): string {
 function toHost(text: string, position: number, defaultPort: number): RedisHost {
   const { ip, name, port = String(defaultPort) } = HOST.exec(text)?.groups ?? {};
   const host = ip === undefined || isIPv6(ip) ? (ip ?? name) : undefined;
-  const isPort = Number(port) >= 1 && Number(port) <= 65_535;
+  const isPort = Number(port) >= 1 && Number(port) <= HIGHEST_PORT;
   if (host === undefined || !isPort) throw new RedisUrlError(`host ${position} is not host:port or [IPv6]:port.`);
   return { host, port: Number(port) };
 }

@@ -18,6 +18,9 @@ import {
  * converted is passed to the validator unchanged. An empty text counts as not set.
  */
 
+/** The highest port there is. */
+export const HIGHEST_PORT = 65_535;
+
 /** A whole number within bounds. */
 export function WholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): PropertyDecorator {
   return compose(
