@@ -192,6 +192,17 @@ describe('refusals of an upstream', () => {
   });
 
   describe('that ask for patience', () => {
+    /** The status of a refusal, and the seconds that it asks to wait. */
+    async function refusalOfService(): Promise<readonly [status: number, seconds: string | null]> {
+      const answer = await fetch(`${service.baseURL}/responses`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'tested', input: 'Go on.' }),
+      });
+      await answer.arrayBuffer();
+      return [answer.status, answer.headers.get('retry-after')];
+    }
+
     it.each<[string, Record<string, string>, string]>([
       ['in seconds', { 'retry-after': '7' }, '7'],
       ['in fractions of seconds', { 'retry-after': '1.5' }, '2'],
@@ -211,13 +222,7 @@ describe('refusals of an upstream', () => {
     ])('refusals that ask for patience are handed on when they say it %s', async (_, headers, expected) => {
       for (const status of [429, 503]) {
         service.upstream.refuse(status, 'openai', headers);
-        const answer = await fetch(`${service.baseURL}/responses`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ model: 'tested', input: 'Go on.' }),
-        });
-        await answer.arrayBuffer();
-        expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, expected]);
+        expect(await refusalOfService()).toEqual([status, expected]);
       }
     });
 
@@ -231,13 +236,7 @@ describe('refusals of an upstream', () => {
       const body = JSON.stringify([{ error: { code: 429, message: 'Quota exceeded.', details } }]);
       for (const status of [429, 503]) {
         service.upstream.respond(textReply(body, 'application/json', { status }));
-        const answer = await fetch(`${service.baseURL}/responses`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ model: 'tested', input: 'Go on.' }),
-        });
-        await answer.arrayBuffer();
-        expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, expected]);
+        expect(await refusalOfService()).toEqual([status, expected]);
       }
     });
 
@@ -249,13 +248,7 @@ describe('refusals of an upstream', () => {
     ])('refusals that ask for patience in their text are handed on: %s', async (message, expected) => {
       for (const status of [429, 503]) {
         service.upstream.respond(textReply(JSON.stringify({ error: { message } }), 'application/json', { status }));
-        const answer = await fetch(`${service.baseURL}/responses`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ model: 'tested', input: 'Go on.' }),
-        });
-        await answer.arrayBuffer();
-        expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, expected]);
+        expect(await refusalOfService()).toEqual([status, expected]);
       }
     });
   });

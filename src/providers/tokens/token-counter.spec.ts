@@ -187,18 +187,11 @@ describe(countItemTokens.name, () => {
   });
 
   it('countItemTokens yields to the event loop for long texts only', async () => {
-    let turns = 0;
-    let counting = true;
-    const turn = (): void => {
-      turns++;
-      if (counting) setImmediate(turn);
-    };
-    setImmediate(turn);
+    using loop = new LoopTurns();
     await countItemTokens([message(PROSE)]);
-    expect(turns).toBe(0);
+    expect(loop.turns).toBe(0);
     await countItemTokens([message(PROSE.repeat(6000))]);
-    counting = false;
-    expect(turns).toBeGreaterThanOrEqual(8);
+    expect(loop.turns).toBeGreaterThanOrEqual(8);
   });
 });
 
@@ -243,16 +236,9 @@ describe('a count with limits', () => {
   it('short counts that meet a pause go on together after it, however many they are', async () => {
     const long = countItemTokens([message(PROSE.repeat(6000))]);
     const short = Array.from({ length: 200 }, (_, index) => countItemTokens([message(`${index} ${PROSE}`)]));
-    let turns = 0;
-    let counting = true;
-    const turn = (): void => {
-      turns++;
-      if (counting) setImmediate(turn);
-    };
-    setImmediate(turn);
+    using loop = new LoopTurns();
     await Promise.all(short);
-    counting = false;
-    expect(turns).toBeLessThan(20);
+    expect(loop.turns).toBeLessThan(20);
     await long;
   });
 });
@@ -285,4 +271,25 @@ describe(countSettingsTokens.name, () => {
 function longestRun(text: string): number {
   const runs = text.match(/[\p{L}\p{M}]+|[^\s\p{L}\p{N}]+|\s+/gu) ?? [];
   return Math.max(0, ...runs.map(({ length }) => length));
+}
+
+/** Counts the turns of the event loop, until it is disposed of. */
+class LoopTurns implements Disposable {
+  turns = 0;
+  private isOver = false;
+
+  constructor() {
+    this.waitForTurn();
+  }
+
+  [Symbol.dispose](): void {
+    this.isOver = true;
+  }
+
+  private waitForTurn(): void {
+    setImmediate(() => {
+      this.turns++;
+      if (!this.isOver) this.waitForTurn();
+    });
+  }
 }
