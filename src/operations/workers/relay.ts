@@ -2,7 +2,7 @@
 export type SiblingMessage =
   /** A worker asks all others. */
   | { readonly type: 'antiphon.ask'; readonly number: number; readonly topic: string; readonly question: unknown }
-  /** The worker that asks is told how many were asked. */
+  /** The primary process tells the worker that asks how many it has asked. */
   | { readonly type: 'antiphon.asking'; readonly number: number; readonly count: number }
   /** Another worker is asked. `from`: the number that the primary process gave the one that asks. */
   | {

@@ -156,7 +156,7 @@ export class WriteGate implements OnApplicationShutdown {
     };
   }
 
-  /** The storage may be back before the lock expires, and clients then find a conversation locked by nobody. */
+  /** Releases a lock, again and again until it expires: after an outage, its conversation would stay locked until then. */
   private async giveBack(lease: WriteLease, expiresAt: number): Promise<void> {
     try {
       await lease.release();
