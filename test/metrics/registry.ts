@@ -1,7 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
-import { METRICS } from '../../src/operations/metrics/metrics-token.js';
-import type { Metrics } from '../../src/operations/metrics/metrics.js';
+import { Metrics } from '../../src/operations/metrics/metrics.js';
 
 /** A registered metric. */
 export interface RegisteredMetric {
@@ -12,7 +11,7 @@ export interface RegisteredMetric {
 
 /** What an application measures, whether or not it has values yet. */
 export async function registeredMetrics(app: NestFastifyApplication): Promise<readonly RegisteredMetric[]> {
-  const { registry } = app.get<Metrics>(METRICS);
+  const { registry } = app.get(Metrics);
   const listed = await registry.getMetricsAsJSON();
   return listed.map(({ name, type }) => {
     const { labelNames } = registry.getSingleMetric(name) as unknown as { readonly labelNames: readonly string[] };

@@ -9,8 +9,7 @@ import { readVersion } from '../../read-version.js';
 import { requirePackages } from '../../require-packages.js';
 import { Clock, LastWaits, type Timer } from '../../time/index.js';
 import { describeService } from '../tracing/index.js';
-import { METRICS } from './metrics-token.js';
-import type { Metrics } from './metrics.js';
+import { Metrics } from './metrics.js';
 import { type Names, toOtlp } from './to-otlp.js';
 
 const NOT_EXPORTED = 'metrics could not be exported';
@@ -50,7 +49,7 @@ export class MetricsExporter implements OnApplicationBootstrap, OnApplicationShu
   private timer: Timer | null = null;
 
   constructor(
-    @Inject(METRICS) private readonly metrics: Metrics | null,
+    @Inject(Metrics) private readonly metrics: Metrics | null,
     private readonly environment: Environment,
     private readonly clock: Clock,
     private readonly lastWaits: LastWaits,

@@ -4,8 +4,7 @@ import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplica
 
 import { Environment, EnvironmentError, listenAddress } from '../../config/index.js';
 import { ApiError } from '../../protocol/index.js';
-import { METRICS } from './metrics-token.js';
-import type { Metrics } from './metrics.js';
+import { Metrics } from './metrics.js';
 
 /** The variable that tells a worker its number, from 0; see src/operations/workers. */
 const WORKER_NUMBER = 'ANTIPHON_WORKER';
@@ -24,7 +23,7 @@ export class MetricsServer implements OnApplicationBootstrap, OnApplicationShutd
   private server: Server | null = null;
 
   constructor(
-    @Inject(METRICS) private readonly metrics: Metrics | null,
+    @Inject(Metrics) private readonly metrics: Metrics | null,
     private readonly environment: Environment,
   ) {}
 

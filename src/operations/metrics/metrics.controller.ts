@@ -11,13 +11,12 @@ import {
 import type { FastifyReply } from 'fastify';
 
 import { ApiKeyGuard, RequireScope } from '../../access/index.js';
-import { METRICS } from './metrics-token.js';
-import type { Metrics } from './metrics.js';
+import { Metrics } from './metrics.js';
 
 /** Returns 404 where nothing is measured. */
 @Injectable()
 export class MetricsSwitch implements CanActivate {
-  constructor(@Inject(METRICS) private readonly metrics: Metrics | null) {}
+  constructor(@Inject(Metrics) private readonly metrics: Metrics | null) {}
 
   canActivate(): boolean {
     if (this.metrics !== null) return true;
@@ -30,7 +29,7 @@ export class MetricsSwitch implements CanActivate {
 @UseGuards(MetricsSwitch, ApiKeyGuard)
 @RequireScope('admin')
 export class MetricsController {
-  constructor(@Inject(METRICS) private readonly metrics: Metrics) {}
+  constructor(@Inject(Metrics) private readonly metrics: Metrics) {}
 
   @Get()
   async read(@Res({ passthrough: true }) reply: FastifyReply): Promise<string> {

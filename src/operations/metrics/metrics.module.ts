@@ -17,7 +17,6 @@ import { HttpMetrics } from './http-metrics.js';
 import { MetricsController, MetricsSwitch } from './metrics.controller.js';
 import { MetricsExporter } from './metrics-exporter.js';
 import { MetricsServer } from './metrics-server.js';
-import { METRICS } from './metrics-token.js';
 import { Metrics } from './metrics.js';
 import { measureProcess } from './process-metrics.js';
 import { StateMetrics } from './state-metrics.js';
@@ -38,14 +37,14 @@ const REPORTERS = [
 @Global()
 @Module({
   providers: [
-    { provide: METRICS, inject: [Environment], useFactory: (environment: Environment) => Metrics.open(environment) },
+    { provide: Metrics, inject: [Environment], useFactory: (environment: Environment) => Metrics.open(environment) },
     ...REPORTERS.map(([provide, Reporter]) => ({
       provide,
-      inject: [METRICS],
+      inject: [Metrics],
       useFactory: (metrics: Metrics | null) => metrics && new Reporter(metrics),
     })),
   ],
-  exports: [METRICS, ...REPORTERS.map(([provide]) => provide)],
+  exports: [Metrics, ...REPORTERS.map(([provide]) => provide)],
 })
 class MetricsRegistryModule {}
 
@@ -68,14 +67,14 @@ class MetricsRegistryModule {}
     MetricsExporter,
     {
       provide: TurnMetrics,
-      inject: [METRICS, Environment],
+      inject: [Metrics, Environment],
       useFactory: (metrics: Metrics | null, { METRICS_TENANTS }: Environment) =>
         metrics && new TurnMetrics(metrics, METRICS_TENANTS),
     },
     {
       provide: 'antiphon: process metrics',
       inject: [
-        ...[METRICS, Environment, ConnectionRegistry, RunningTurns, ContinuationCaches],
+        ...[Metrics, Environment, ConnectionRegistry, RunningTurns, ContinuationCaches],
         ...[BodyBudget, FileBudget, BackgroundRuns, Readiness, Clock],
       ],
       useFactory: (

@@ -18,7 +18,7 @@ function isMeasured({ METRICS, METRICS_PORT, OTEL_METRICS_EXPORTER }: Environmen
   return METRICS || METRICS_PORT > 0 || OTEL_METRICS_EXPORTER === 'otlp';
 }
 
-/** The metrics of one application. Applications of one process have registries of their own. */
+/** The metrics of one application; injected as null where nothing is measured. Applications of one process have registries of their own. */
 export class Metrics {
   readonly registry: Registry;
 
