@@ -1,16 +1,15 @@
 import { Global, Module } from '@nestjs/common';
 
-import { BodiesModule, BodyBudget } from '../../http/bodies/index.js';
+import { BodiesModule } from '../../http/bodies/index.js';
 import { Environment } from '../../config/index.js';
-import { ConnectionRegistry, ConnectionsModule } from '../../connections/index.js';
-import { ContextModule, ContinuationCaches } from '../../context/index.js';
-import { FileBudget, FilesModule } from '../../files/index.js';
+import { ConnectionsModule } from '../../connections/index.js';
+import { ContextModule } from '../../context/index.js';
+import { FilesModule } from '../../files/index.js';
 import { EmbeddingObserver } from '../../resources/embeddings/index.js';
 import { McpObserver } from '../../tools/mcp/index.js';
-import { OperationsModule, Readiness } from '../index.js';
-import { ResponsesModule, RunningTurns } from '../../responses/index.js';
-import { BackgroundRuns, StateCallObserver, StateModule } from '../../state/index.js';
-import { Clock } from '../../time/index.js';
+import { OperationsModule } from '../index.js';
+import { ResponsesModule } from '../../responses/index.js';
+import { StateCallObserver, StateModule } from '../../state/index.js';
 import { VectorObserver } from '../../files/vector-stores/index.js';
 import { WebSearchObserver } from '../../tools/web-search/index.js';
 import { HttpMetrics } from './http-metrics.js';
@@ -18,7 +17,7 @@ import { MetricsController, MetricsSwitch } from './metrics.controller.js';
 import { MetricsExporter } from './metrics-exporter.js';
 import { MetricsServer } from './metrics-server.js';
 import { Metrics } from './metrics.js';
-import { measureProcess } from './process-metrics.js';
+import { ProcessMetrics } from './process-metrics.js';
 import { StateMetrics } from './state-metrics.js';
 import { EmbeddingMetrics, McpMetrics, VectorMetrics, WebSearchMetrics } from './tool-metrics.js';
 import { TurnMetrics } from './turn-metrics.js';
@@ -65,34 +64,12 @@ class MetricsRegistryModule {}
     MetricsSwitch,
     MetricsServer,
     MetricsExporter,
+    ProcessMetrics,
     {
       provide: TurnMetrics,
       inject: [Metrics, Environment],
       useFactory: (metrics: Metrics | null, { METRICS_TENANTS }: Environment) =>
         metrics && new TurnMetrics(metrics, METRICS_TENANTS),
-    },
-    {
-      provide: 'antiphon: process metrics',
-      inject: [
-        ...[Metrics, Environment, ConnectionRegistry, RunningTurns, ContinuationCaches],
-        ...[BodyBudget, FileBudget, BackgroundRuns, Readiness, Clock],
-      ],
-      useFactory: (
-        metrics: Metrics | null,
-        environment: Environment,
-        connections: ConnectionRegistry,
-        runningTurns: RunningTurns,
-        caches: ContinuationCaches,
-        bodies: BodyBudget,
-        files: FileBudget,
-        runs: BackgroundRuns,
-        readiness: Readiness,
-        clock: Clock,
-      ) => {
-        const parts = { environment, connections, runningTurns, caches, bodies, files, runs, readiness, clock };
-        if (metrics !== null) measureProcess(metrics, parts);
-        return parts;
-      },
     },
   ],
 })
