@@ -1,3 +1,3 @@
-export * from './http-metrics.js';
 export { requireMetricsExporter } from './metrics-exporter.js';
 export * from './metrics.module.js';
+export { HttpMetrics } from './reported-metrics.js';

@@ -12,14 +12,19 @@ import { ResponsesModule } from '../../responses/index.js';
 import { StateCallObserver, StateModule } from '../../state/index.js';
 import { VectorObserver } from '../../files/vector-stores/index.js';
 import { WebSearchObserver } from '../../tools/web-search/index.js';
-import { HttpMetrics } from './http-metrics.js';
 import { MetricsController, MetricsSwitch } from './metrics.controller.js';
 import { MetricsExporter } from './metrics-exporter.js';
 import { MetricsServer } from './metrics-server.js';
 import { Metrics } from './metrics.js';
 import { ProcessMetrics } from './process-metrics.js';
-import { StateMetrics } from './state-metrics.js';
-import { EmbeddingMetrics, McpMetrics, VectorMetrics, WebSearchMetrics } from './tool-metrics.js';
+import {
+  EmbeddingMetrics,
+  HttpMetrics,
+  McpMetrics,
+  StateMetrics,
+  VectorMetrics,
+  WebSearchMetrics,
+} from './reported-metrics.js';
 import { TurnMetrics } from './turn-metrics.js';
 
 /** What other modules report to, and what counts it; null without metrics. */

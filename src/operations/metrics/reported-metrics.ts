@@ -1,9 +1,54 @@
+import type { FastifyInstance } from 'fastify';
+
 import { EmbeddingObserver, type EmbeddingRecord } from '../../resources/embeddings/index.js';
 import { type McpApprovalStep, McpObserver, type McpRequestRecord } from '../../tools/mcp/index.js';
 import { type IndexRecord, VectorObserver, type VectorSearchRecord } from '../../files/vector-stores/index.js';
+import { StateCallObserver } from '../../state/index.js';
 import { type WebRequestRecord, WebSearchObserver } from '../../tools/web-search/index.js';
 import { BoundedLabel } from './bounded-label.js';
-import { LONG, type Metrics } from './metrics.js';
+import { LONG, type Metrics, SHORT } from './metrics.js';
+
+/** Counts and measures HTTP requests, by the pattern of their route: URLs would be series without end. */
+export class HttpMetrics {
+  private readonly requests;
+
+  constructor(metrics: Metrics) {
+    this.requests = metrics.histogram(
+      'antiphon_http_request_seconds',
+      'Duration of HTTP requests up to the last byte; their count by route, method and status.',
+      ['route', 'method', 'status'] as const,
+      SHORT,
+    );
+  }
+
+  /** Measures the requests of an application from now on. */
+  observe(fastify: FastifyInstance): void {
+    fastify.addHook('onResponse', (request, reply, done) => {
+      const route = request.routeOptions.url ?? 'none';
+      this.requests.observe(reply.elapsedTime / 1000, route, request.method, String(reply.statusCode));
+      done();
+    });
+  }
+}
+
+/** Measures the calls of the state. */
+export class StateMetrics extends StateCallObserver {
+  private readonly calls;
+
+  constructor(metrics: Metrics) {
+    super();
+    this.calls = metrics.histogram(
+      'antiphon_state_call_seconds',
+      'Duration of the calls of the state.',
+      ['operation', 'outcome'] as const,
+      SHORT,
+    );
+  }
+
+  override called(operation: string, outcome: string, durationMs: number): void {
+    this.calls.observe(durationMs / 1000, operation, outcome);
+  }
+}
 
 /** Counts and measures requests to MCP servers, and counts approvals. */
 export class McpMetrics extends McpObserver {
@@ -37,6 +82,7 @@ export class McpMetrics extends McpObserver {
     this.requests.inc({ server, kind, tool: tool === null ? '' : this.tools.of(tool), outcome });
     this.duration.observe(durationMs / 1000, server, kind);
   }
+
   override approval(step: McpApprovalStep): void {
     this.approvals.inc({ step });
   }
