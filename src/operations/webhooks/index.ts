@@ -1,2 +1,2 @@
-export * from './webhooks.js';
+export { Webhooks } from './webhooks.js';
 export * from './webhooks.module.js';

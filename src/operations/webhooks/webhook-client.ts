@@ -8,7 +8,7 @@ import type { Environment } from '../../config/index.js';
 import { permittedLookup } from '../../http/outbound/index.js';
 import { readVersion } from '../../read-version.js';
 import type { Clock } from '../../time/index.js';
-import { toBody, type WebhookEvent } from './webhook-event.js';
+import type { WebhookEvent } from './webhooks.js';
 
 /** Bytes of an answer's body that are read, so that the connection can be used again; more closes it. */
 const LONGEST_ANSWER = 64 * 1024;
@@ -87,4 +87,9 @@ export class WebhookClient {
       'webhook-signature': this.signer.sign(id, now, content),
     };
   }
+}
+
+/** The body of the request, in the form of OpenAI's webhooks. */
+function toBody({ id, type, createdAt, responseId }: WebhookEvent): string {
+  return JSON.stringify({ id, object: 'event', created_at: createdAt, type, data: { id: responseId } });
 }

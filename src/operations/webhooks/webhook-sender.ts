@@ -5,7 +5,7 @@ import { OutageLog, quote } from '../../logging/index.js';
 import { type Job, JobHandedBackError, JobQueue, type QueueWorker } from '../../state/index.js';
 import { Clock, LastWaits } from '../../time/index.js';
 import type { WebhookClient } from './webhook-client.js';
-import type { WebhookEvent } from './webhook-event.js';
+import type { WebhookEvent } from './webhooks.js';
 
 /** Webhooks that one process sends at once. */
 const CONCURRENCY = 16;

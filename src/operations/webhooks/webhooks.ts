@@ -5,7 +5,18 @@ import { Environment } from '../../config/index.js';
 import { IdGenerator, type ResponseObject } from '../../protocol/index.js';
 import type { NewJob } from '../../state/index.js';
 import { Clock } from '../../time/index.js';
-import type { WebhookEvent } from './webhook-event.js';
+
+/** An event to announce, as plain data of a job: each attempt to send it sends the same. */
+export interface WebhookEvent {
+  /** `evt_…` */
+  readonly id: string;
+  readonly type: `response.${NonNullable<ResponseObject['status']>}`;
+  /** Seconds since the epoch. */
+  readonly createdAt: number;
+  readonly responseId: string;
+  /** Whose response it is; for the log. */
+  readonly tenant: string;
+}
 
 /** Announces the ends of background responses to WEBHOOK_URL. */
 @Injectable()
