@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 
 import type { Relay, Sibling, SiblingMessage } from './relay.js';
-import type { WorkerMessage } from './worker-message.js';
+import type { WorkerMessage } from './serve-as-worker.js';
 import { type WorkerExit, type WorkerProcess, WorkerStartError } from './worker-process.js';
 
 /**

@@ -1,6 +1,9 @@
 import cluster from 'node:cluster';
 
-import type { WorkerMessage } from './worker-message.js';
+/** A message from a worker to the primary process, sent once. Programs may send other messages over the same channel. */
+export type WorkerMessage =
+  | { readonly type: 'antiphon.listening'; readonly url: string }
+  | { readonly type: 'antiphon.failed'; readonly reason: string };
 
 /**
  * Serves in a worker. Reports its URL to the primary process or, as text from `describe`, why it cannot start. If the
