@@ -1,3 +1,3 @@
 export * from './serve-as-worker.js';
 export type { SiblingMessage } from './relay.js';
-export * from './supervise-workers.js';
+export { superviseWorkers } from './supervisor.js';

@@ -1,5 +1,64 @@
+import { Logger } from '@nestjs/common';
+
+import { describeShutdown, type Environment, INTERRUPTED, longestShutdownMs } from '../../config/index.js';
+import { writeLine } from '../../logging/index.js';
+import { Interrupts, SystemClock } from '../../time/index.js';
+import { forkWorker } from './fork-worker.js';
+import { Relay } from './relay.js';
 import { WorkerStartError } from './worker-process.js';
 import { WorkerSlot, type WorkerSlotOptions } from './worker-slot.js';
+
+/** How much longer than its own limit a worker may take to exit, ms: it may still be able to say why. */
+const KILL_AFTER_MS = 1000;
+
+/** The longest interval of a timer, ms. */
+const FOR_EVER_MS = 2_147_483_647;
+
+/**
+ * Runs WORKERS copies of this program until they are stopped, and passes signals on to them. Calls `announce` with
+ * their URL when all listen; writes the reason to stderr when they cannot. A second Ctrl+C kills them. Resolves with the exit code.
+ */
+export async function superviseWorkers(
+  environment: Environment,
+  announce: (url: string) => Promise<void>,
+): Promise<number> {
+  const { WORKERS, PROVIDERS_FILE, KEYS_FILE, LIMITS_FILE } = environment;
+  const stopLimitMs = longestShutdownMs(environment) + KILL_AFTER_MS;
+  const clock = new SystemClock();
+  const relay = new Relay();
+  const supervisor = new Supervisor(WORKERS, { fork: (number) => forkWorker(number, relay), clock, stopLimitMs });
+  const logger = new Logger('Shutdown');
+  const cutOff = new AbortController();
+  const interrupts = new Interrupts(clock, {
+    first: () => {
+      logger.log(describeShutdown(environment));
+      supervisor.stop('SIGINT');
+    },
+    again: () => {
+      logger.warn('stopping now: running turns are cut off');
+      cutOff.abort();
+      supervisor.kill();
+    },
+  });
+  process.on('SIGTERM', (signal) => supervisor.stop(signal));
+  process.on('SIGINT', () => interrupts.arrived());
+  const readsFiles = [PROVIDERS_FILE, KEYS_FILE, LIMITS_FILE].some((path) => path !== '');
+  // Without a file, SIGHUP ends the process as usual.
+  if (readsFiles) process.on('SIGHUP', () => supervisor.reload());
+  // Keeps this process alive while all workers have exited and will be restarted.
+  const alive = setInterval(() => undefined, FOR_EVER_MS);
+  try {
+    const url = await supervisor.start();
+    if (url !== undefined) await announce(url);
+  } catch (error) {
+    if (!(error instanceof WorkerStartError)) throw error;
+    writeLine('error', error.message);
+  }
+  const isOrderly = await supervisor.ended();
+  clearInterval(alive);
+  if (cutOff.signal.aborted) return INTERRUPTED;
+  return isOrderly ? 0 : 1;
+}
 
 /** Starts, restarts and stops the workers of a service. */
 export class Supervisor {
