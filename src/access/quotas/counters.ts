@@ -26,6 +26,16 @@ const AWAY_MS = 1000;
 const RENEW_MS = 5000;
 const LEASE_MS = 30_000;
 
+/** What a take begins with: nothing, and no limits. */
+export const NOTHING = {
+  requests: 0,
+  requestLimit: 0,
+  tokens: 0,
+  tokenLimit: 0,
+  places: 0,
+  placeLimit: 0,
+} as const satisfies Omit<Take, 'key'>;
+
 /** What is open in this process by a counter. */
 interface Own {
   places: number;

@@ -13,7 +13,7 @@ import {
 } from '../../responses/index.js';
 import type { Counted, Take } from '../../state/index.js';
 import { andThen, Clock, isPromise, type MaybePromise } from '../../time/index.js';
-import { Counters } from './counters.js';
+import { Counters, NOTHING } from './counters.js';
 import { counterKey, type LimitRule } from './limit-rule.js';
 import { LimitRules } from './limit-rules.js';
 import { limitHeaders, refusal, requestTooLarge } from './rate-limit-answer.js';
@@ -35,8 +35,6 @@ interface RuledTurn {
   readonly key: string;
   readonly model: string;
 }
-
-const NOTHING = { requests: 0, tokens: 0, places: 0 };
 
 /**
  * Lets up to MAX_RUNNING_TURNS turns run at once, and of those that a rule applies to as many as it has room for: at once, and requests and

@@ -5,8 +5,7 @@ import { SearchQuota } from '../../tools/web-search/index.js';
 import { Counters } from './counters.js';
 import { LimitRules } from './limit-rules.js';
 import { TenantLimits } from './tenant-limits.js';
-import { TenantSearches } from './tenant-searches.js';
-import { TenantSockets } from './tenant-sockets.js';
+import { TenantSearches, TenantSockets } from './tenant-quotas.js';
 
 /** Limits of tenants: their rules and their counters. Global, because an Admission is made by the program. */
 @Global()

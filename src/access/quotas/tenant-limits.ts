@@ -6,8 +6,7 @@ import { Clock } from '../../time/index.js';
 import { Counters } from './counters.js';
 import { counterKey, type LimitRule } from './limit-rule.js';
 import { LimitRules } from './limit-rules.js';
-import { searchesKey } from './tenant-searches.js';
-import { socketsKey } from './tenant-sockets.js';
+import { searchesKey, socketsKey } from './tenant-quotas.js';
 
 /** What of a counter a limit is about. */
 const COUNTED = {
