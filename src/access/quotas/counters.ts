@@ -8,6 +8,7 @@ import {
   type Counted,
   type Holder,
   inOneLine,
+  LIMIT_WINDOW_MS,
   type LookedAt,
   type SharedLimits,
   type Standing,
@@ -16,7 +17,6 @@ import {
 } from '../../state/index.js';
 import { andThen, Clock, type MaybePromise, type Timer } from '../../time/index.js';
 import { LocalWindows } from './local-windows.js';
-import { Refusals } from './refusals.js';
 
 /** Tokens are settled together after so long, ms. */
 const SETTLE_MS = 250;
@@ -25,6 +25,8 @@ const AWAY_MS = 1000;
 /** How often a replica says that it still has its places, ms, and how long they count without that. */
 const RENEW_MS = 5000;
 const LEASE_MS = 30_000;
+/** A refusal for its tokens is remembered for so long, ms: some may be given back meanwhile. One for requests is remembered until its window ends. */
+const REFUSED_TOKENS_MS = 250;
 
 /** What a take begins with: nothing, and no limits. */
 export const NOTHING = {
@@ -228,5 +230,50 @@ export class Counters {
   private goAway(error: unknown): void {
     this.awayUntil = this.clock.now() + AWAY_MS;
     this.outages.warn('limits are counted by each process for itself', inOneLine(error));
+  }
+}
+
+/** What the shared counters have refused a key. */
+interface Refused {
+  readonly counted: Counted;
+  /** The smallest estimate that was refused for its tokens. */
+  readonly tokens: number;
+  /** Milliseconds since the epoch. */
+  readonly endsAt: number;
+  readonly resetAt: number;
+}
+
+/** What the shared counters have refused just now, so that clients who try again cost no round trip. */
+class Refusals {
+  private readonly refusals = new Map<string, Refused>();
+  private sweptAt = 0;
+
+  constructor(private readonly clock: Clock) {}
+
+  /** The refusal that a turn would get again; undefined when the counters have to be asked. */
+  find({ key, requests, requestLimit, tokens }: Take): Counted | undefined {
+    const refusal = this.refusals.get(key);
+    const now = this.clock.now();
+    if (refusal === undefined || refusal.endsAt <= now) return undefined;
+    // The rule may have changed.
+    const isFull = requests > 0 && requestLimit > 0 && refusal.counted.requests >= requestLimit;
+    return isFull || tokens >= refusal.tokens ? { ...refusal.counted, resetMs: refusal.resetAt - now } : undefined;
+  }
+
+  /** Remembers that a turn was refused for its requests or tokens. A place may be free at any moment. */
+  remember({ key, requests, requestLimit, tokens, tokenLimit }: Take, counted: Counted): void {
+    const now = this.clock.now();
+    const isFull = requests > 0 && requestLimit > 0 && counted.requests >= requestLimit;
+    if (!isFull && (tokenLimit === 0 || counted.tokens + tokens <= tokenLimit)) return;
+    const resetAt = now + counted.resetMs;
+    const endsAt = isFull ? resetAt : Math.min(resetAt, now + REFUSED_TOKENS_MS);
+    this.sweep(now);
+    this.refusals.set(key, { counted, tokens: isFull ? Infinity : tokens, endsAt, resetAt });
+  }
+
+  private sweep(now: number): void {
+    if (now < this.sweptAt + LIMIT_WINDOW_MS) return;
+    this.sweptAt = now;
+    for (const [key, { endsAt }] of this.refusals) if (endsAt <= now) this.refusals.delete(key);
   }
 }
