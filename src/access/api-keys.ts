@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 
@@ -55,7 +55,7 @@ export class ApiKeys implements OnModuleInit, OnApplicationShutdown {
 
   /** What a key permits; undefined for one that is unknown or has expired. */
   grantOf(key: string): Grant | undefined {
-    const known = this.all.get(createHash('sha256').update(key).digest('hex'));
+    const known = this.all.get(hash('sha256', key));
     return known === undefined || known.expiresAt <= this.clock.now() ? undefined : known.grant;
   }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import { Injectable, Logger } from '@nestjs/common';
 import type * as Jose from 'jose';
@@ -60,7 +60,7 @@ export class JwtVerifier {
 
   /** What a token permits. Throws ApiError 401 for one that is not valid, and 503 while the keys of the issuer cannot be read. */
   verify(token: string): MaybePromise<Grant> {
-    const digest = createHash('sha256').update(token).digest('base64');
+    const digest = hash('sha256', token, 'base64');
     const known = this.remembered.get(digest);
     if (known !== undefined && known.expiresAt > this.clock.now()) return known;
     this.remembered.delete(digest);

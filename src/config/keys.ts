@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { Environment } from './environment.js';
 
@@ -14,7 +14,7 @@ export function hasCredentials({
 /** The SHA-256 of a key, given as text or as `sha256:<hex>`. */
 export function digestOfKey(key: string): Buffer {
   if (/^sha256:/i.test(key)) return Buffer.from(key.slice('sha256:'.length), 'hex');
-  return createHash('sha256').update(key).digest();
+  return hash('sha256', key, 'buffer');
 }
 
 /** Bytes of a key of SEAL_KEYS. */

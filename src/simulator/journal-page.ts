@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import { escapeHtml, FAVICON, quoteHtml } from '../http/index.js';
 import type { JournalEntry } from './spaces/index.js';
@@ -38,7 +38,7 @@ pre { white-space: pre-wrap; background: rgb(128 128 128 / 0.15); padding: 0.75r
 
 /** What the page may do beside being shown: it has a style, a form and no script. */
 export const JOURNAL_PAGE_POLICY = [
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
   'img-src data:',
   "form-action 'self'",
   "base-uri 'none'",

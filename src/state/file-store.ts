@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { Tenant } from '../access/index.js';
 import { ApiError } from '../protocol/index.js';
@@ -276,5 +276,5 @@ export function requireRoom(used: FileUsage, quota: FileQuota): void {
 
 /** SHA-256 of bytes in hexadecimal digits: the hash of a piece. */
 export function toHash(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
+  return hash('sha256', bytes);
 }

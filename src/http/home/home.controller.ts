@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 import { Controller, Get, Headers, Res } from '@nestjs/common';
@@ -67,7 +67,7 @@ if (navigator.clipboard) {
 
 const POLICY = [
   "style-src 'unsafe-inline'",
-  `script-src 'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`,
+  `script-src 'sha256-${hash('sha256', SCRIPT, 'base64')}'`,
   'img-src data:',
 ];
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
@@ -194,7 +194,7 @@ export class Recorder implements OnModuleInit, OnApplicationShutdown {
 
 /** The folder of a tenant: its name or, where that is no plain one, a digest of it. Two tenants never share one. */
 function folderOf(tenant: string): string {
-  return PLAIN_TENANT.test(tenant) ? tenant : `sha256-${createHash('sha256').update(tenant).digest('hex')}`;
+  return PLAIN_TENANT.test(tenant) ? tenant : `sha256-${hash('sha256', tenant)}`;
 }
 
 function toRecording({ name, path, startedAt, file }: Running): Recording {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import { RecentMap } from '../../recent-map.js';
 import type { Clock } from '../../time/index.js';
@@ -160,7 +160,7 @@ function grantOf(callerToken: string | null): Readonly<Record<string, string>> {
 }
 
 function keyOf(callerToken: string | null): string {
-  return callerToken === null ? '' : createHash('sha256').update(callerToken).digest('base64');
+  return callerToken === null ? '' : hash('sha256', callerToken, 'base64');
 }
 
 function defined(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
