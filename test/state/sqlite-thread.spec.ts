@@ -1,4 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import { BlockList } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -11,6 +12,21 @@ import { FakeClock } from '../../src/testing/index.js';
 import { createConversation } from '../../src/testing/state/conversations.js';
 import { append, message, newTenant } from '../../src/testing/state/records.js';
 import { openSqlite } from './sqlite-fixture.js';
+
+/** An array of arrays, deeper than an object can be copied. */
+function deepArray(): unknown {
+  let nested: unknown = 1;
+  for (let level = 0; level < 100_000; level += 1) nested = [nested];
+  return nested;
+}
+
+/** An object that can be sent to a thread, and that no thread can read: Node looks for a class of its own by the name that a copy states. */
+function unreadable(): unknown {
+  const members = Object.getOwnPropertySymbols(BlockList.prototype);
+  const clone = members.find(({ description }) => description === 'messaging_clone_symbol');
+  const copy = (): object => ({ data: {}, deserializeInfo: 'internal/blocklist:Unknown' });
+  return Object.defineProperty(new BlockList(), clone ?? '', { value: copy });
+}
 
 describe('the thread of a database', () => {
   let directory: string;
@@ -71,6 +87,26 @@ describe('the thread of a database', () => {
       { status: 'fulfilled', value: [] },
     ]);
     expect((await thread.call('jobs.load')).map(({ id }) => id)).toEqual(['job']);
+    await thread.stop();
+  });
+
+  it.each([
+    ['is nested too deep to be sent', deepArray, /cannot be copied to the thread of the database \(RangeError/],
+    ['cannot be sent at all', () => () => 1, /cannot be copied to the thread of the database \(DataCloneError/],
+    ['the thread cannot read', unreadable, /cannot be copied to the thread of the database \(Error: Unknown/],
+  ])('a call to the thread of a database with a value that %s fails alone', async (_, make, reason) => {
+    const thread = new DatabaseThread({ directory }, new FakeClock());
+    await thread.start();
+    const bad = (): Promise<unknown> => thread.call('secrets.getOrCreate', 'bad', make() as string);
+    const refused = { name: 'StoreUnavailableError', message: expect.stringMatching(reason) as unknown };
+    await expect(bad()).rejects.toMatchObject(refused);
+    const together = [thread.call('secrets.getOrCreate', 'a', 'one'), bad(), thread.call('secrets.find', 'a')];
+    expect(await Promise.allSettled(together)).toEqual([
+      { status: 'fulfilled', value: 'one' },
+      { status: 'rejected', reason: expect.objectContaining(refused) as unknown },
+      { status: 'fulfilled', value: 'one' },
+    ]);
+    expect(await thread.call('secrets.find', 'bad')).toBeUndefined();
     await thread.stop();
   });
 

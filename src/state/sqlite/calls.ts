@@ -19,6 +19,11 @@ export type Reply = { readonly id: number } & CallAnswer;
 /** How an operation has ended. */
 export type CallAnswer = { readonly value: unknown } | { readonly refusal: Refusal } | { readonly error: string };
 
+/** What the thread answers in place of replies when it could not read a message: none of its calls was executed. */
+export interface Unread {
+  readonly unread: string;
+}
+
 /** How the thread opens its file. */
 export interface ThreadOptions {
   readonly directory: string;

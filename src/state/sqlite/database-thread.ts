@@ -6,7 +6,7 @@ import { Roster } from '../../roster.js';
 import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
-import type { Call, Opened, OperationName, Reply, ThreadOptions } from './calls.js';
+import type { Call, Opened, OperationName, Reply, ThreadOptions, Unread } from './calls.js';
 import { explainFailure } from './explain-error.js';
 import type { Groups, Operations } from './operations.js';
 import { ThreadGroup } from './executed.js';
@@ -30,8 +30,8 @@ export class DatabaseThread {
   private hasFailed = false;
   private wasOpen = false;
   private calls: Call[] = [];
-  /** Whether calls were sent that are not answered yet. */
-  private isExecuting = false;
+  /** The calls of each message that is not answered yet; messages are answered in order. */
+  private sent: (readonly Call[])[] = [];
 
   constructor(
     private readonly options: ThreadOptions,
@@ -47,7 +47,8 @@ export class DatabaseThread {
     let failure = 'the thread of the database has ended';
     worker.once('message', (message: Opened) => {
       opened.resolve(message);
-      worker.on('message', (replies: readonly Reply[]) => this.receive(replies));
+      worker.on('message', (answer: readonly Reply[] | Unread) => this.receive(answer));
+      worker.on('messageerror', (error) => this.receiveNothing(String(error)));
     });
     worker.on('error', (error) => (failure = String(error)));
     worker.on('exit', () => {
@@ -132,21 +133,51 @@ export class DatabaseThread {
 
   /** Sends what waits once what was sent before is answered: the more calls share a transaction, the less each of them costs. */
   private sendNext(): void {
-    if (this.worker !== null && !this.isExecuting) this.send(this.worker);
+    if (this.worker !== null && this.sent.length === 0) this.send(this.worker);
   }
 
   private send(worker: Worker): void {
     const { calls } = this;
     if (calls.length === 0) return;
     this.calls = [];
-    this.isExecuting = true;
-    worker.postMessage(calls);
+    this.post(worker, calls);
   }
 
-  private receive(replies: readonly Reply[]): void {
-    this.isExecuting = false;
+  /** Sends calls in one message; if they cannot be copied, such as values that are nested too deep, each in a message of its own. */
+  private post(worker: Worker, calls: readonly Call[]): void {
+    try {
+      worker.postMessage(calls);
+      this.sent.push(calls);
+    } catch (error) {
+      this.postApart(worker, calls, String(error));
+    }
+  }
+
+  /** Sends calls that could not be sent together. Fails the one that cannot be sent at all. */
+  private postApart(worker: Worker, calls: readonly Call[], reason: string): void {
+    if (calls.length > 1) for (const call of calls) this.post(worker, [call]);
+    else this.fail(calls, `a request cannot be copied to the thread of the database (${reason})`);
+  }
+
+  private fail(calls: readonly Call[], reason: string): void {
+    this.outages.warn('a request to the database has failed', reason);
+    for (const { id } of calls) this.waiting.take(id)?.reject(new StoreUnavailableError(reason));
+  }
+
+  /** The calls of a message were executed, but their replies cannot be read. */
+  private receiveNothing(reason: string): void {
+    this.fail(this.sent.shift() ?? [], `the answer of the database cannot be read (${reason})`);
     queueMicrotask(() => this.sendNext());
-    for (const reply of replies) {
+  }
+
+  private receive(answer: readonly Reply[] | Unread): void {
+    const calls = this.sent.shift() ?? [];
+    queueMicrotask(() => this.sendNext());
+    if ('unread' in answer) {
+      if (this.worker !== null) this.postApart(this.worker, calls, answer.unread);
+      return;
+    }
+    for (const reply of answer) {
       const waiting = this.waiting.take(reply.id);
       if ('error' in reply) {
         this.hasFailed = true;
@@ -161,7 +192,7 @@ export class DatabaseThread {
   private lose(reason: string): void {
     this.worker = null;
     this.calls = [];
-    this.isExecuting = false;
+    this.sent = [];
     const { waiting } = this;
     this.waiting = new Roster();
     for (const { reject } of waiting) reject(new StoreUnavailableError(reason));

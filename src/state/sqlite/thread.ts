@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 
-import type { Call, Opened, ThreadOptions } from './calls.js';
+import type { Call, Opened, Reply, ThreadOptions, Unread } from './calls.js';
 import { execute, OpenFiles, Reserve } from './execute.js';
 import { explainStart } from './explain-error.js';
 import { closeDatabase, FILE_NAME, openDatabase } from './open-database.js';
@@ -23,12 +23,32 @@ function serve(port: MessagePort, options: ThreadOptions, extension: string | nu
   const state = { directory, database, operations, time, files, reserve };
   port.on('message', (message: readonly Call[] | 'close') => {
     if (message !== 'close') {
-      port.postMessage(execute(state, message));
+      answer(port, execute(state, message));
       return;
     }
     closeDatabase(database);
     port.close();
   });
+  // Without a listener nobody would hear of it, and the calls of the message would wait for ever.
+  port.on('messageerror', (error) => port.postMessage({ unread: String(error) } satisfies Unread));
+}
+
+/** Sends replies in one message. Those that cannot be copied, such as values that are nested too deep, become errors. */
+function answer(port: MessagePort, replies: readonly Reply[]): void {
+  try {
+    port.postMessage(replies);
+  } catch {
+    port.postMessage(replies.map(toCopied));
+  }
+}
+
+function toCopied(reply: Reply): Reply {
+  try {
+    structuredClone(reply);
+    return reply;
+  } catch (error) {
+    return { id: reply.id, error: `the answer of the database cannot be copied (${String(error)})` };
+  }
 }
 
 /** Opens the file and serves it, or says why not. */
