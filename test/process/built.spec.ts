@@ -1,10 +1,12 @@
 // Slow: packs the package and starts its program several times.
 
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, watch } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
@@ -70,6 +72,26 @@ describe('the program as it is built', () => {
     expect(execFileSync(process.execPath, ['--input-type=module', '--eval', look], { encoding: 'utf8' })).toBe(
       'false\n',
     );
+  });
+
+  it('the built program that idles is collected without what would have V8 drop what it has compiled', async () => {
+    const flags = ['--trace-gc', '--trace-memory-reducer', join(DIST, 'main.js')];
+    const env = { PATH: process.env.PATH, STATE: 'memory', PORT: '0' };
+    const child = spawn(process.execPath, flags, { cwd: tmpdir(), env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const exited = once(child, 'exit');
+    let isIdle = false;
+    let collection = '';
+    for await (const line of createInterface(child.stdout)) {
+      isIdle ||= line.includes('Memory reducer: started GC');
+      if (isIdle && line.includes('Mark-Compact')) {
+        collection = line;
+        break;
+      }
+    }
+    child.kill('SIGTERM');
+    await exited;
+    // One that saves memory, too, says `Mark-Compact (reduce)`.
+    expect(collection).toMatch(/Mark-Compact [\d.]+ /);
   });
 
   it('the built program has the vocabulary of the tokenizer, read already', async () => {
