@@ -1,10 +1,14 @@
-import type { Clock } from '../time/index.js';
+import type { Clock, Timer } from '../time/index.js';
+import { JobHandedBackError } from './errors.js';
 import { type Job, JobQueue, type QueueName, type QueueOptions, type QueueWorker } from './job-queue.js';
-import { JobSlots, type JobSlotsParts } from './job-slots.js';
 import type { RunNotices } from './notices.js';
 
 /** How long a start waits for a queue to be prepared, ms. */
 const PREPARING_MS = 2000;
+/** How often a process looks for jobs that no notice told of: retries, and jobs of processes that died, ms. */
+const POLL_MS = 2000;
+/** How long a stop waits for the last requests to the database, ms. */
+const LAST_REQUESTS_MS = 2000;
 
 /** Queues in a database, for all replicas. Notices wake the workers of this process. */
 export abstract class DatabaseJobQueue extends JobQueue {
@@ -34,40 +38,157 @@ export abstract class DatabaseJobQueue extends JobQueue {
   }
 }
 
-type Engine = JobSlotsParts['engine'];
+/** Repeats what asks the database until it succeeds, and logs its failures. */
+interface Engine {
+  repeat(what: string, work: () => Promise<unknown>, signal: AbortSignal): Promise<void>;
+  warn(what: string, reason: unknown): void;
+}
 
 /** What a worker needs. */
 export interface QueueWorkerParts<JobEngine extends Engine = Engine> {
   readonly engine: JobEngine;
   readonly clock: Clock;
   readonly queue: QueueName;
+  /** `concurrency`: most jobs at once. */
   readonly options: QueueOptions & { readonly concurrency: number };
   readonly handler: (job: Job) => Promise<void>;
 }
 
-/** Takes the jobs of a queue in a database. */
-export abstract class DatabaseQueueWorker implements QueueWorker {
-  protected readonly slots: JobSlots;
+/** Takes the jobs of a queue in a database: when they are fetched, how many, and what is waited for. */
+export abstract class DatabaseQueueWorker<JobEngine extends Engine = Engine> implements QueueWorker {
+  private readonly handlers = new Set<Promise<void>>();
+  /** To the database; waited for at shutdown. */
+  private readonly requests = new Set<Promise<void>>();
+  private readonly pausing = new AbortController();
+  private readonly stopping = new AbortController();
+  private readonly timers: Timer[] = [];
+  private isOpen = false;
+  private isFetching = false;
+  /** Whether there may be jobs that wait. */
+  private mayFind = true;
 
-  constructor({ engine, clock, queue, options }: QueueWorkerParts) {
-    this.slots = new JobSlots({ engine, clock, queue, concurrency: options.concurrency });
-  }
+  constructor(protected readonly parts: QueueWorkerParts<JobEngine>) {}
 
   /** Prepares the queue, and takes jobs from then on. Resolves when the database has permitted it; never rejects. */
   abstract begin(): Promise<void>;
 
   /** There may be jobs that wait. */
   wake(): void {
-    this.slots.wake();
+    this.mayFind = true;
+    if (this.free > 0 && !this.isFetching) this.track(this.fetchAll());
   }
 
   pause(): void {
-    this.slots.pause();
+    this.pausing.abort();
   }
 
-  stop(): Promise<void> {
-    return this.slots.stop();
+  async stop(): Promise<void> {
+    this.pause();
+    await emptied(this.handlers);
+    await this.parts.clock.within(emptied(this.requests), LAST_REQUESTS_MS);
+    this.stopping.abort();
+    for (const timer of this.timers) timer.cancel();
   }
+
+  /**
+   * Asks the database for up to so many jobs and runs them. Returns whether there may be more. `round`: how often it was asked
+   * before, since nothing was left the last time.
+   */
+  protected abstract fetch(free: number, round: number): Promise<boolean>;
+
+  protected get isPaused(): boolean {
+    return this.pausing.signal.aborted;
+  }
+
+  /** Does what has to be done before jobs are fetched, until it succeeds or the worker is paused. Never rejects. */
+  protected prepare(work: () => Promise<unknown>): Promise<void> {
+    return this.repeat(work, this.pausing.signal);
+  }
+
+  /** Fetches jobs from now on. */
+  protected open(): void {
+    this.isOpen = true;
+    this.every(POLL_MS, () => this.wake());
+    this.wake();
+  }
+
+  /** Does work at an interval, ms, until the worker is stopped; failures are logged. */
+  protected every(intervalMs: number, work: () => unknown): void {
+    const attempt = async (): Promise<unknown> => work();
+    const timer = this.parts.clock.schedule(intervalMs, () => {
+      attempt().catch((error: unknown) => this.parts.engine.warn(this.what, error));
+      timer.refresh();
+    });
+    this.timers.push(timer);
+  }
+
+  /** Runs a job. `settle` learns whether it is done. */
+  protected run(handle: () => Promise<void>, settle: (isDone: boolean) => void): void {
+    const handling = this.handle(handle).then((isDone) => {
+      this.handlers.delete(handling);
+      settle(isDone);
+      if (this.mayFind) this.wake();
+    });
+    this.handlers.add(handling);
+  }
+
+  /** Tells the database what became of a job, until it is told or the worker is stopped. Never rejects. */
+  protected tell(work: () => Promise<unknown>): Promise<void> {
+    const told = this.repeat(work, this.stopping.signal);
+    this.track(told);
+    return told;
+  }
+
+  private get what(): string {
+    return `queue ${this.parts.queue}`;
+  }
+
+  /** How many more jobs may be fetched. */
+  private get free(): number {
+    return this.isOpen && !this.isPaused ? this.parts.options.concurrency - this.handlers.size : 0;
+  }
+
+  /** Fetches jobs until there are none, or no more may be. */
+  private async fetchAll(): Promise<void> {
+    this.isFetching = true;
+    for (let round = 0; this.mayFind && this.free > 0; round += 1) {
+      await this.repeat(() => this.fetchOnce(round), this.pausing.signal);
+    }
+    this.isFetching = false;
+  }
+
+  private async fetchOnce(round: number): Promise<void> {
+    const { free } = this;
+    if (free === 0) return;
+    this.mayFind = false;
+    if (await this.fetch(free, round)) this.mayFind = true;
+  }
+
+  /** Whether the job is done. */
+  private async handle(handle: () => Promise<void>): Promise<boolean> {
+    try {
+      await handle();
+      return true;
+    } catch (error) {
+      const { engine, queue } = this.parts;
+      if (!(error instanceof JobHandedBackError)) engine.warn(`a job of queue ${queue} failed`, error);
+      return false;
+    }
+  }
+
+  private repeat(work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+    return this.parts.engine.repeat(this.what, work, signal);
+  }
+
+  private track(request: Promise<void>): void {
+    const tracked = request.finally(() => this.requests.delete(tracked));
+    this.requests.add(tracked);
+  }
+}
+
+/** Resolves when nothing is left; what ends may add more. */
+async function emptied(promises: ReadonlySet<Promise<void>>): Promise<void> {
+  while (promises.size > 0) await Promise.all(promises);
 }
 
 /** A delivery of a job that this process holds. */

@@ -1,6 +1,6 @@
 import type { Job as BossJob, JobAttempt, PgBoss, UpdateQueueOptions } from 'pg-boss';
 
-import { DatabaseQueueWorker, type HeldJob as Held, HeldJobs, type QueueWorkerParts } from '../database-queue.js';
+import { DatabaseQueueWorker, type HeldJob as Held, HeldJobs } from '../database-queue.js';
 import type { QueueOptions } from '../job-queue.js';
 import { type JobEngine, TAKEOVER_SECONDS } from './job-engine.js';
 
@@ -30,23 +30,20 @@ interface StoredData {
 }
 
 /** Takes the jobs of a queue, as many with one statement as it has room for, and shows that this process is alive. */
-export class PostgresQueueWorker extends DatabaseQueueWorker {
+export class PostgresQueueWorker extends DatabaseQueueWorker<JobEngine> {
   private readonly held = new HeldJobs<HeldJob>((held) => this.touch(held));
-
-  constructor(private readonly parts: QueueWorkerParts<JobEngine>) {
-    super(parts);
-  }
 
   override async begin(): Promise<void> {
     const { engine, queue, options } = this.parts;
     const boss = await engine.whenReady;
-    await this.slots.prepare(() => boss.updateQueue(queue, toBossOptions(options)));
-    if (this.slots.isPaused || options.concurrency === 0) return;
-    this.slots.every(SIGN_OF_LIFE_MS, () => this.held.keep());
-    this.slots.open((free) => this.fetch(engine.ready, free));
+    await this.prepare(() => boss.updateQueue(queue, toBossOptions(options)));
+    if (this.isPaused || options.concurrency === 0) return;
+    this.every(SIGN_OF_LIFE_MS, () => this.held.keep());
+    this.open();
   }
 
-  private async fetch(boss: PgBoss, free: number): Promise<boolean> {
+  protected override async fetch(free: number): Promise<boolean> {
+    const boss = this.parts.engine.ready;
     const jobs = await boss.fetch<StoredData>(this.parts.queue, { batchSize: free });
     for (const job of jobs) this.deliver(boss, job);
     return jobs.length === free;
@@ -57,12 +54,12 @@ export class PostgresQueueWorker extends DatabaseQueueWorker {
     const { id, data, retryCount } = job;
     const held = { id, claim: { id, retryCount }, lost: new AbortController() };
     this.held.add(held);
-    if (this.slots.isPaused) {
+    if (this.isPaused) {
       // The worker was paused while the job was fetched.
       this.settle(boss, held, false);
       return;
     }
-    this.slots.run(
+    this.run(
       async () => handler({ data: JSON.parse(data.body), attempt: retryCount + 1, signal: held.lost.signal }),
       (isDone) => this.settle(boss, held, isDone),
     );
@@ -72,7 +69,7 @@ export class PostgresQueueWorker extends DatabaseQueueWorker {
   private settle(boss: PgBoss, held: HeldJob, isDone: boolean): void {
     const { queue } = this.parts;
     const settle = (): Promise<unknown> => (isDone ? boss.deleteJob(queue, held.claim) : boss.fail(queue, held.claim));
-    void this.slots.settle(settle).then(() => this.held.remove(held));
+    void this.tell(settle).then(() => this.held.remove(held));
   }
 
   private async touch(held: readonly HeldJob[]): Promise<(id: string) => boolean> {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { RedisQueueBackend } from 'bullmq';
 
 import type { Timer } from '../../time/index.js';
-import { DatabaseQueueWorker, type HeldJob as Held, HeldJobs, type QueueWorkerParts } from '../database-queue.js';
+import { DatabaseQueueWorker, type HeldJob as Held, HeldJobs } from '../database-queue.js';
 import { pauseAfter } from '../job-queue.js';
 import { DONE_SECONDS, type JobData, type JobEngine, locksOf, PRIORITY } from './job-engine.js';
 
@@ -20,35 +20,27 @@ interface StoredJob {
 }
 
 /** Takes the jobs of a queue, and shows that this process is alive. */
-export class RedisQueueWorker extends DatabaseQueueWorker {
+export class RedisQueueWorker extends DatabaseQueueWorker<JobEngine> {
   private readonly id = randomUUID();
   private readonly held = new HeldJobs<HeldJob>((held) => this.touch(held));
   private mover: RedisQueueBackend | undefined;
   private deliveries = 0;
 
-  constructor(private readonly parts: QueueWorkerParts<JobEngine>) {
-    super(parts);
-  }
-
   override async begin(): Promise<void> {
     const { engine, queue, options } = this.parts;
-    await this.slots.prepare(async () => {
+    await this.prepare(async () => {
       this.mover = await engine.mover(queue, options);
     });
-    if (this.slots.isPaused || options.concurrency === 0) return;
+    if (this.isPaused || options.concurrency === 0) return;
     const { lockMs, checkMs } = locksOf(options);
-    this.slots.every(lockMs / SIGNS_OF_LIFE, () => this.held.keep());
-    this.slots.every(checkMs, () => this.takeOver());
-    this.slots.open((free, round) => this.fetch(Math.min(2 ** round, BATCH, free)));
-  }
-
-  private get ready(): RedisQueueBackend {
-    if (this.mover === undefined) throw new Error('the queue is not prepared');
-    return this.mover;
+    this.every(lockMs / SIGNS_OF_LIFE, () => this.held.keep());
+    this.every(checkMs, () => this.takeOver());
+    this.open();
   }
 
   /** Takes jobs, more at once for as long as there are; whether the last one asked for was there. */
-  private async fetch(count: number): Promise<boolean> {
+  protected override async fetch(free: number, round: number): Promise<boolean> {
+    const count = Math.min(2 ** round, BATCH, free);
     const tokens = Array.from({ length: count }, () => `${this.id}:${(this.deliveries += 1)}`);
     const fetched = await Promise.allSettled(tokens.map((token) => this.ready.moveToActive(token)));
     let mayFind = false;
@@ -63,13 +55,18 @@ export class RedisQueueWorker extends DatabaseQueueWorker {
     return mayFind;
   }
 
+  private get ready(): RedisQueueBackend {
+    if (this.mover === undefined) throw new Error('the queue is not prepared');
+    return this.mover;
+  }
+
   private deliver(id: string, token: string, { data: text, attemptsStarted }: StoredJob): void {
     const { clock, options, handler } = this.parts;
     const { data, after } = JSON.parse(text) as JobData;
     const held: HeldJob = { id, token, attempt: after + attemptsStarted, lost: new AbortController() };
     this.held.add(held);
     // A process died in the last attempt of the job, or this process paused while it was fetched.
-    if (held.attempt > options.maxAttempts || this.slots.isPaused) {
+    if (held.attempt > options.maxAttempts || this.isPaused) {
       this.settle(held, false);
       return;
     }
@@ -78,7 +75,7 @@ export class RedisQueueWorker extends DatabaseQueueWorker {
       held.lost.abort();
     });
     const { attempt, lost } = held;
-    this.slots.run(
+    this.run(
       () => handler({ data, attempt, signal: lost.signal }),
       (isDone) => {
         if (!lost.signal.aborted) this.settle(held, isDone);
@@ -98,7 +95,7 @@ export class RedisQueueWorker extends DatabaseQueueWorker {
     };
     held.limit?.cancel();
     this.held.remove(held);
-    void this.slots.settle(settle);
+    void this.tell(settle);
   }
 
   private async touch(held: readonly HeldJob[]): Promise<(id: string) => boolean> {
