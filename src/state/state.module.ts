@@ -1,11 +1,4 @@
-import {
-  type Abstract,
-  Injectable,
-  Module,
-  type OnApplicationShutdown,
-  type OnModuleInit,
-  type Provider,
-} from '@nestjs/common';
+import { Injectable, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 
 import { BackgroundRuns } from './background-runs.js';
 import { Claims } from './claims.js';
@@ -22,7 +15,7 @@ import { SessionStore } from './session-store.js';
 import { backendsOf, LibraryBackend, StateBackend } from './state-backend.js';
 import { WriteLock } from './write-lock.js';
 
-/** Starts the backends before the first request, and stops it after the last turn. */
+/** Starts the backends before the first request, and stops them after the last turn. */
 @Injectable()
 class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
   constructor(
@@ -40,53 +33,35 @@ class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** A contract of the selected backend, whose calls are observed where somebody does, under the name that metrics have for it. */
-function observed(
-  token: Abstract<object>,
-  member: 'responses' | 'runs' | 'graph' | 'sessions' | 'conversations' | 'claims',
-  name: string = member,
-): Provider {
-  return {
-    provide: token,
-    inject: [StateBackend, { token: StateCallObserver, optional: true }],
-    useFactory: (backend: StateBackend, observer?: StateCallObserver | null) =>
-      observeCalls<object>(backend[member], name, observer ?? null),
-  };
-}
+/** The contracts that are injected: their members of the backend, and the names that metrics have for their calls; null: they are not measured. */
+const CONTRACTS = [
+  [ResponseStore, 'responses', 'responses'],
+  // Dashboards know its operations as those of `responses`.
+  [BackgroundRuns, 'runs', 'responses'],
+  [ResponseGraph, 'graph', 'graph'],
+  [SessionStore, 'sessions', 'sessions'],
+  [ConversationStore, 'conversations', 'conversations'],
+  [WriteLock, 'locks', null],
+  [SecretStore, 'secrets', null],
+  [Claims, 'claims', 'claims'],
+  [DeletionNotices, 'notices', null],
+  [EventLog, 'log', null],
+  [JobQueue, 'jobs', null],
+  [RunNotices, 'runNotices', null],
+] as const;
 
 /** The state contracts of the selected StateBackend. */
 @Module({
   providers: [
-    observed(ResponseStore, 'responses'),
-    // Dashboards know its operations as those of `responses`.
-    observed(BackgroundRuns, 'runs', 'responses'),
-    observed(ResponseGraph, 'graph'),
-    observed(SessionStore, 'sessions'),
-    observed(ConversationStore, 'conversations'),
-    observed(Claims, 'claims'),
-    { provide: SecretStore, inject: [StateBackend], useFactory: ({ secrets }: StateBackend) => secrets },
-    { provide: WriteLock, inject: [StateBackend], useFactory: ({ locks }: StateBackend) => locks },
-    { provide: DeletionNotices, inject: [StateBackend], useFactory: ({ notices }: StateBackend) => notices },
-    { provide: EventLog, inject: [StateBackend], useFactory: ({ log }: StateBackend) => log },
-    { provide: JobQueue, inject: [StateBackend], useFactory: ({ jobs }: StateBackend) => jobs },
-    { provide: RunNotices, inject: [StateBackend], useFactory: ({ runNotices }: StateBackend) => runNotices },
+    ...CONTRACTS.map(([provide, member, name]) => ({
+      provide,
+      inject: [StateBackend, { token: StateCallObserver, optional: true }],
+      useFactory: (backend: StateBackend, observer: StateCallObserver | null = null): object =>
+        name === null ? backend[member] : observeCalls<object>(backend[member], name, observer),
+    })),
     StateLifecycle,
     Retention,
   ],
-  exports: [
-    ResponseStore,
-    BackgroundRuns,
-    ResponseGraph,
-    SessionStore,
-    ConversationStore,
-    Claims,
-    SecretStore,
-    WriteLock,
-    DeletionNotices,
-    EventLog,
-    JobQueue,
-    RunNotices,
-    Retention,
-  ],
+  exports: [...CONTRACTS.map(([contract]) => contract), Retention],
 })
 export class StateModule {}
