@@ -2,13 +2,12 @@ import type { Clock, Timer } from '../time/index.js';
 import { JobHandedBackError } from './errors.js';
 import { type Job, JobQueue, type QueueName, type QueueOptions, type QueueWorker } from './job-queue.js';
 import type { RunNotices } from './notices.js';
+import { LONGEST_STOP_MS } from './state-backend.js';
 
 /** How long a start waits for a queue to be prepared, ms. */
 const PREPARING_MS = 2000;
 /** How often a process looks for jobs that no notice told of: retries, and jobs of processes that died, ms. */
 const POLL_MS = 2000;
-/** How long a stop waits for the last requests to the database, ms. */
-const LAST_REQUESTS_MS = 2000;
 
 /** Queues in a database, for all replicas. Notices wake the workers of this process. */
 export abstract class DatabaseJobQueue extends JobQueue {
@@ -85,7 +84,7 @@ export abstract class DatabaseQueueWorker<JobEngine extends Engine = Engine> imp
   async stop(): Promise<void> {
     this.pause();
     await emptied(this.handlers);
-    await this.parts.clock.within(emptied(this.requests), LAST_REQUESTS_MS);
+    await this.parts.clock.within(emptied(this.requests), LONGEST_STOP_MS);
     this.stopping.abort();
     for (const timer of this.timers) timer.cancel();
   }
