@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -137,6 +137,15 @@ describe('a state in SQLite', () => {
     await responses.check();
     await responses.save(tenant, recordOf('later', { output: large, expiresAt: START + 2 * TTL_MS }));
     expect(await contextOf(responses, tenant, 'later')).toEqual(['later-in', 'large']);
+  });
+
+  it('a state in SQLite acknowledges what it has stored when its reserve cannot be made', async () => {
+    await use();
+    await mkdir(join(opened.directory, `${FILE_NAME}-reserve`));
+    // More than the transactions after which the reserve is made.
+    const ids = Array.from({ length: 120 }, (_, index) => `r${index}`);
+    for (const id of ids) await backend.responses.save(tenant, recordOf(id));
+    expect((await backend.graph.list(tenant, {}, { limit: 200, order: 'asc' })).data).toHaveLength(ids.length);
   });
 
   it('a state in SQLite opens its file again when its thread has ended', async () => {

@@ -147,18 +147,39 @@ export class Reserve {
 
   constructor(private readonly path: string) {}
 
-  /** Makes it now and then, if it is not there and twice its room is. */
+  /** Makes it now and then, if it is not there and twice its room is. Throws nothing: the transaction that it counts is stored. */
   countTransaction(): void {
     this.transactions += 1;
     if (this.transactions % RESERVE_AFTER === 0) this.keep();
   }
 
-  /** Removes it, and lets the log begin again; false if it is not there. */
+  /** Removes it, and lets the log begin again; false if it is not there, or cannot be removed. */
   giveUp(database: DatabaseSync): boolean {
-    if (statSync(this.path, { throwIfNoEntry: false }) === undefined) return false;
-    rmSync(this.path);
-    database.exec('PRAGMA wal_checkpoint(RESTART)');
+    if (!this.isThere() || !this.remove()) return false;
+    try {
+      database.exec('PRAGMA wal_checkpoint(RESTART)');
+    } catch {
+      // What needs the room is tried again, and tells what is wrong with the disk.
+    }
     return true;
+  }
+
+  private isThere(): boolean {
+    try {
+      return statSync(this.path).isFile();
+    } catch {
+      return false;
+    }
+  }
+
+  /** Whether it could be removed: something else may be in its place, or the directory may not be changed. */
+  private remove(): boolean {
+    try {
+      rmSync(this.path, { force: true });
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   private keep(): void {
@@ -169,7 +190,7 @@ export class Reserve {
       writeFileSync(this.path, Buffer.alloc(RESERVE_BYTES), { mode: 0o600 });
     } catch {
       // Without one, deletions on a full disk wait until there is room.
-      rmSync(this.path, { force: true });
+      this.remove();
     }
   }
 }
