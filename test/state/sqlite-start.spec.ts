@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, cp, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -217,6 +217,11 @@ describe('the start of a state in SQLite', () => {
     const [, reason] = /The state in STATE_DIR .* is damaged \((.*)\): its files are kept/.exec(await refusal()) ?? [];
     expect(reason).toMatch(found);
     expect(existsSync(file)).toBe(isThere);
+  });
+
+  it('the start with SQLite is refused by a directory in the place of its file', async () => {
+    await mkdir(file);
+    expect(await refusal()).toContain(`The database in STATE_DIR (${directory}) is not a state of Antiphon: move it`);
   });
 
   it('the start with SQLite is refused where a file is in the way', async () => {

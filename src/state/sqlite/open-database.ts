@@ -67,11 +67,14 @@ export function closeDatabase(database: DatabaseSync): void {
 }
 
 /**
- * Throws ForeignFileError or NewerFileError if the header of the file says so, and leaves the file and the log beside it as they are. Says nothing of
+ * Throws ForeignFileError if it is no file, and ForeignFileError or NewerFileError if its header says so, and leaves the file and the log beside it as they are. Says nothing of
  * a header that cannot be read: what is damaged is known once the log was replayed.
  */
 function refuseOthers(file: string): void {
-  if (sizeOf(file) === 0) return;
+  const stats = statSync(file, { throwIfNoEntry: false });
+  // A directory, for example, of which SQLite says that the disk is broken.
+  if (stats?.isFile() === false) throw new ForeignFileError(file);
+  if (!stats?.size) return;
   const url = pathToFileURL(file);
   // Without locks and without the log. Read by SQLite itself: closing a file of one's own drops the locks of the process on it.
   url.searchParams.set('immutable', '1');
