@@ -11,9 +11,8 @@ import type {
   StoredObject,
 } from '../file-store.js';
 import { isDigest, toKey } from '../keys.js';
-import { POSTGRES } from '../sql/dialect.js';
+import { OWNERS_BY_KEY, POSTGRES } from '../sql/dialect.js';
 import { FILE_MODES, OBJECT_MODES, SqlFiles, SqlObjects, toFileStore } from '../sql/files.js';
-import { KEYS } from '../sql/owners.js';
 import { once, prepared } from '../sql/statement.js';
 import { FILE_BATCH, fileStatements, objectStatements } from '../sql/statements/files.js';
 import { rowOf, rowsOf, type Steps } from '../sql/steps.js';
@@ -204,13 +203,13 @@ class PostgresFiles extends SqlFiles {
 
 /** Files in PostgreSQL. */
 export function postgresFiles(database: Database, now: () => number): FileStore & { readonly objects: ObjectRecords } {
-  const steps = new PostgresObjects(OBJECTS, KEYS, now);
+  const steps = new PostgresObjects(OBJECTS, OWNERS_BY_KEY, now);
   const { requireRoom, ...objects } = database.contract(steps, {
     ...OBJECT_MODES,
     append: 'transaction',
     requireRoom: 'statements',
   });
-  const files = database.contract(new PostgresFiles(POSTGRES, FILES, steps, KEYS, now), FILE_MODES);
+  const files = database.contract(new PostgresFiles(POSTGRES, FILES, steps, OWNERS_BY_KEY, now), FILE_MODES);
   const append: ObjectRecords['append'] = async (tenant, draftId, piece, expiresAt, quota) => {
     await objects.append(tenant, draftId, piece, expiresAt);
     // Behind the transaction: whoever is last sees all others.

@@ -1,7 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import { toKey } from '../keys.js';
-import { POSTGRES } from '../sql/dialect.js';
-import { KEYS } from '../sql/owners.js';
+import { OWNERS_BY_KEY, POSTGRES } from '../sql/dialect.js';
 import { once, prepared, type Statement } from '../sql/statement.js';
 import {
   type AboutRow,
@@ -97,7 +96,7 @@ const DROP_ORPHANS = discard<readonly [now: number]>(
 /** What PostgreSQL does its own way with vector stores. */
 export class PostgresVectorStores extends SqlVectorStores {
   constructor(now: () => number) {
-    super(POSTGRES, STATEMENTS, KEYS, now);
+    super(POSTGRES, STATEMENTS, OWNERS_BY_KEY, now);
   }
 
   override *claim(

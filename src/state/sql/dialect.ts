@@ -1,5 +1,19 @@
-import type { Owner } from './owners.js';
+import { toKey } from '../keys.js';
 import { prepared, type Statement } from './statement.js';
+
+/** A tenant as rows name it: by the key of its name, or by a number. */
+export type Owner = string | number;
+
+/** The tenants of a database. */
+export interface Owners {
+  /** A tenant that may have something. */
+  readonly find: (tenant: string) => Owner;
+  /** A tenant that gets something. */
+  readonly findOrCreate: (tenant: string) => Owner;
+}
+
+/** Tenants that are named by their keys. */
+export const OWNERS_BY_KEY: Owners = { find: toKey, findOrCreate: toKey };
 
 /** What differs in the SQL of databases. Placeholders are `$1` and so on. */
 export interface SqlDialect {

@@ -18,8 +18,7 @@ import {
 } from '../file-store.js';
 import { toKey } from '../keys.js';
 import type { Page } from '../page.js';
-import type { SqlDialect } from './dialect.js';
-import type { Owners } from './owners.js';
+import type { Owners, SqlDialect } from './dialect.js';
 import { readPage } from './pages.js';
 import { once } from './statement.js';
 import type { ByIdAt, Content, FileStatements, ObjectStatements } from './statements/files.js';

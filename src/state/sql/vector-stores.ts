@@ -20,8 +20,7 @@ import {
   type VectorStoreRecords,
   type VectorStoreUsage,
 } from '../vector-stores.js';
-import type { SqlDialect } from './dialect.js';
-import type { Owner, Owners } from './owners.js';
+import type { Owner, Owners, SqlDialect } from './dialect.js';
 import { readPage } from './pages.js';
 import type { Statement } from './statement.js';
 import { type InSteps, type Modes, rowOf, rowsOf, type Steps } from './steps.js';

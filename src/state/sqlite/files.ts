@@ -12,9 +12,8 @@ import type {
   StoredObject,
 } from '../file-store.js';
 import { toKey } from '../keys.js';
-import { SQLITE } from '../sql/dialect.js';
+import { type Owner, SQLITE } from '../sql/dialect.js';
 import { FILE_MODES, type FileMethods, OBJECT_MODES, SqlFiles, SqlObjects } from '../sql/files.js';
-import type { Owner } from '../sql/owners.js';
 import { adHoc, type AnyStatement } from '../sql/statement.js';
 import { type ById, type Content, FILE_BATCH, fileStatements, objectStatements } from '../sql/statements/files.js';
 import { immediate, rowOf, rowsOf, type Steps } from '../sql/steps.js';

@@ -2,8 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import type { Tenant } from '../../access/index.js';
 import { toKey } from '../keys.js';
-import { SQLITE } from '../sql/dialect.js';
-import type { Owner } from '../sql/owners.js';
+import { type Owner, SQLITE } from '../sql/dialect.js';
 import { adHoc } from '../sql/statement.js';
 import {
   type AboutRow,

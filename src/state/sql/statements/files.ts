@@ -1,6 +1,5 @@
 import type { FileUsage } from '../../file-store.js';
-import type { SqlDialect } from '../dialect.js';
-import type { Owner } from '../owners.js';
+import type { Owner, SqlDialect } from '../dialect.js';
 import { prepared } from '../statement.js';
 
 /** Pieces that one purge frees at most, and files that it forgets; files in a batch of those that have ended, and objects of those that are due. */

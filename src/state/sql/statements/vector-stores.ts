@@ -1,6 +1,5 @@
 import type { StoreFileCounts, VectorStoreUsage } from '../../vector-stores.js';
-import type { SqlDialect } from '../dialect.js';
-import type { Owner } from '../owners.js';
+import type { Owner, SqlDialect } from '../dialect.js';
 import { once, prepared } from '../statement.js';
 
 /** Files, batches and documents that one purge forgets at most. */
