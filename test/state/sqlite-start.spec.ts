@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { asTenant } from '../../src/access/index.js';
-import { explainFailure, explainStart } from '../../src/state/sqlite/explain-error.js';
+import { explainFailure, explainStart } from '../../src/state/sqlite/errors.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
 import { APPLICATION_ID, MIGRATIONS } from '../../src/state/sqlite/schema.js';
 import { append, contextFrom, contextOf, newTenant, START } from '../../src/testing/state/records.js';

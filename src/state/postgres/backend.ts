@@ -13,9 +13,9 @@ import { VECTOR_STORE_MODES } from '../sql/vector-stores.js';
 import type { VectorStoreRecords } from '../vector-stores.js';
 import type { DatabaseSettings } from './connection-options.js';
 import { Database } from './database.js';
-import { isPassing } from './database-errors.js';
+import { isPassing } from './errors.js';
 import { migrate, pendingMigrations } from './migrate.js';
-import { NoticeListener } from './notice-listener.js';
+import { NoticeListener } from './notices.js';
 import { PostgresClaims } from './claims.js';
 import { PostgresConversationStore } from './conversations.js';
 import { PostgresEventLog } from './log.js';
@@ -33,7 +33,7 @@ import { PostgresSecretStore } from './secrets.js';
 import { PostgresSessionStore } from './sessions.js';
 import { PostgresTransfer } from './transfer.js';
 import { PostgresUsageStore } from './usage.js';
-import { Tombstones } from './tombstones.js';
+import { PostgresTombstones } from './tombstones.js';
 
 /** State in PostgreSQL, shared by all replicas. */
 export class PostgresBackend extends StateBackend {
@@ -71,7 +71,7 @@ export class PostgresBackend extends StateBackend {
     this.database = new Database(settings, clock);
     const read = (): Promise<number> => this.database.time();
     this.time = new SharedTime(clock, { name: 'PostgreSQL', read, notices: this.runNotices });
-    const tombstones = new Tombstones(this.database, this.notices, clock);
+    const tombstones = new PostgresTombstones(this.database, this.notices, clock);
     this.jobs = new PostgresJobQueue(this.database, this.runNotices, clock);
     this.log = new PostgresEventLog(this.database, this.runNotices, clock);
     this.listener = new NoticeListener(settings, this.notices, this.runNotices, this.log, clock);

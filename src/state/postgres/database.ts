@@ -11,13 +11,7 @@ import { PAUSES } from '../repeat.js';
 import { adHoc, type Statement } from '../sql/statement.js';
 import { awaitSteps, type Modes, type Promised, promised } from '../sql/steps.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
-import {
-  breaksConnection,
-  isOutOfConnections,
-  isRolledBack,
-  isWorthRepeating,
-  toStoreError,
-} from './database-errors.js';
+import { breaksConnection, isOutOfConnections, isRolledBack, isWorthRepeating, toStoreError } from './errors.js';
 
 /** Runs one statement; within a transaction, on its connection. */
 export type RunStatement = <Values extends readonly unknown[], Row>(

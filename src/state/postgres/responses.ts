@@ -20,7 +20,7 @@ import type { PostgresEventLog } from './log.js';
 import { CHAIN, GET, inputItems, ITEMS, UPDATE_METADATA } from './statements/read.js';
 import { IS_SAVED, SAVE, SAVE_IN_CONVERSATION } from './statements/save.js';
 import { toUsageRow } from './usage.js';
-import { DELETE, type Tombstones } from './tombstones.js';
+import { DELETE, type PostgresTombstones } from './tombstones.js';
 import { viewerOf } from './statements/visible.js';
 import { GET_CONVERSATION } from './statements/conversations.js';
 
@@ -28,7 +28,7 @@ import { GET_CONVERSATION } from './statements/conversations.js';
 export class PostgresResponseStore extends ResponseStore {
   constructor(
     private readonly database: Database,
-    private readonly tombstones: Tombstones,
+    private readonly tombstones: PostgresTombstones,
     private readonly conversations: PostgresConversationStore,
     private readonly log: PostgresEventLog,
     private readonly clock: Clock,

@@ -6,7 +6,7 @@ import { adHoc, prepared } from '../sql/statement.js';
 import type { Database } from './database.js';
 import { remember } from './statements/bookmarks.js';
 import { notifyReplicas } from './statements/visible.js';
-import type { GoneRow, Tombstones } from './tombstones.js';
+import type { GoneRow, PostgresTombstones } from './tombstones.js';
 
 /**
  * Locks all sessions of a tenant until the end of the transaction, so that forks and deletions see each other's
@@ -111,7 +111,7 @@ const HAS_AT_LEAST = prepared<
 export class PostgresSessionStore extends SessionStore {
   constructor(
     private readonly database: Database,
-    private readonly tombstones: Tombstones,
+    private readonly tombstones: PostgresTombstones,
     private readonly clock: Clock,
   ) {
     super();

@@ -118,7 +118,7 @@ const BEGINNING: Pick<SweptRow, 'expires_at' | 'owner' | 'id'> = { expires_at: '
 const SWEEPS_IN_A_ROUND = 60;
 
 /** Frees invisible responses as soon as no response continues them. */
-export class Tombstones {
+export class PostgresTombstones {
   private readonly outages = new OutageLog(new Logger('Tombstones'));
   private position: typeof BEGINNING = BEGINNING;
   private sweeps = 0;

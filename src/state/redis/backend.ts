@@ -34,7 +34,7 @@ import { RunSweep } from './run-sweep.js';
 import { RedisRuns } from './runs.js';
 import { RedisSecretStore } from './secrets.js';
 import { RedisSessionStore } from './sessions.js';
-import { Tombstones } from './tombstones.js';
+import { RedisTombstones } from './tombstones.js';
 import { RedisTransfer } from './transfer.js';
 import { RedisUsageStore } from './usage.js';
 
@@ -99,7 +99,7 @@ export class RedisBackend extends StateBackend {
     const ends = new RunEnds({ ...runParts, conversations, locks, usage });
     this.sweep = new RunSweep({ ...runParts, ends });
     this.transfer = new RedisTransfer({ ...runParts, ends, slots, conversations });
-    const tombstones = new Tombstones(redis, keys, slots, published, clock);
+    const tombstones = new RedisTombstones(redis, keys, slots, published, clock);
     this.sessions = new RedisSessionStore(redis, keys, locks, listed, tombstones, clock);
     const parts = {
       slots,

@@ -30,7 +30,7 @@ import { LOCKS } from './scripts/locks.js';
 import { CHAIN, type ChainReply, INPUT, type InputReply } from './scripts/read.js';
 import { RESPONSES } from './scripts/responses.js';
 import type { RedisSessionStore } from './sessions.js';
-import type { Tombstones } from './tombstones.js';
+import type { RedisTombstones } from './tombstones.js';
 import type { RedisUsageStore } from './usage.js';
 
 /** What became of a save: `lost`, the lease; `unlinked`, the response that it continues is not stored. */
@@ -89,7 +89,7 @@ return 1`);
 interface ResponseParts {
   readonly slots: ResponseSlots;
   readonly locks: RedisWriteLock;
-  readonly tombstones: Tombstones;
+  readonly tombstones: RedisTombstones;
   readonly listed: ListedResponses;
   readonly items: ItemIndex;
   readonly log: RedisEventLog;

@@ -18,7 +18,7 @@ import { FREES_MEMORY, run, LuaScript } from './script.js';
 import { type GoneReply, HIDE, VISIBLE_TO_CALL } from './scripts/delete.js';
 import { ENTER, ENTER_BELOW } from './scripts/indexes.js';
 import { RESPONSES } from './scripts/responses.js';
-import type { Tombstones } from './tombstones.js';
+import type { RedisTombstones } from './tombstones.js';
 
 /**
  * Adds visible responses to a session.
@@ -82,7 +82,7 @@ export class RedisSessionStore extends SessionStore {
     private readonly keys: RedisKeys,
     private readonly locks: RedisWriteLock,
     private readonly responses: ListedResponses,
-    private readonly tombstones: Tombstones,
+    private readonly tombstones: RedisTombstones,
     private readonly clock: Clock,
   ) {
     super();

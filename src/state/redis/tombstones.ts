@@ -36,7 +36,7 @@ interface Swept {
 }
 
 /** Frees invisible responses as soon as no response continues them, and takes them out of the indexes. */
-export class Tombstones {
+export class RedisTombstones {
   private readonly outages = new OutageLog(new Logger('Tombstones'));
 
   constructor(

@@ -27,7 +27,7 @@ import { VECTOR_STORE_MODES } from '../sql/vector-stores.js';
 import type { VectorIndex } from '../vector-index.js';
 import type { VectorStoreRecords } from '../vector-stores.js';
 import { DatabaseThread } from './database-thread.js';
-import { explainStart } from './explain-error.js';
+import { explainStart } from './errors.js';
 import { FILE_NAME } from './open-database.js';
 import { SqliteEventLog } from './log.js';
 import { conversationsOf } from './conversations.js';

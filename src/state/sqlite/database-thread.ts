@@ -7,7 +7,7 @@ import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
 import type { Call, Opened, OperationName, Reply, ThreadOptions, Unread } from './calls.js';
-import { explainFailure } from './explain-error.js';
+import { explainFailure } from './errors.js';
 import type { Groups, Operations } from './operations.js';
 import { ThreadGroup } from './executed.js';
 import { toError } from './refusals.js';

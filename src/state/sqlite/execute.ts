@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { CallAnswer, Call, OperationName, Reply } from './calls.js';
-import { explainFailure, isFull, MovedFileError } from './explain-error.js';
+import { explainFailure, isFull, MovedFileError } from './errors.js';
 import type { Operations } from './operations.js';
 import { toRefusal } from './refusals.js';
 

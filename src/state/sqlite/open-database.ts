@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 
 import type { ThreadOptions } from './calls.js';
-import { DamagedFileError, ForeignFileError, isSqliteError, NewerFileError } from './explain-error.js';
+import { DamagedFileError, ForeignFileError, isSqliteError, NewerFileError } from './errors.js';
 import { APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION } from './schema.js';
 
 /** The name of the file. */

@@ -4,7 +4,7 @@ import { type MessagePort, parentPort } from 'node:worker_threads';
 
 import type { Call, Opened, Reply, ThreadOptions, Unread } from './calls.js';
 import { execute, OpenFiles, Reserve } from './execute.js';
-import { explainStart } from './explain-error.js';
+import { explainStart } from './errors.js';
 import { closeDatabase, FILE_NAME, openDatabase } from './open-database.js';
 import { operationsOf } from './operations.js';
 import { findVectorExtension } from './vector-extension.js';
