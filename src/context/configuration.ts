@@ -1,13 +1,13 @@
 import type { Item, ResponseSettings } from '../protocol/index.js';
 
 /** An item that changes settings from its place in the context on, until a later one changes them again (protocol §3.1). */
-interface ConfigurationUpdate extends Item {
+interface ConfigurationItem extends Item {
   readonly reasoning?: { readonly effort?: NonNullable<ResponseSettings['reasoning']>['effort'] } | null;
   readonly text?: { readonly format?: ResponseSettings['text']['format'] } | null;
 }
 
 /** Whether an item changes settings. */
-export function isConfigurationUpdate(item: Item): item is ConfigurationUpdate {
+export function isConfigurationUpdate(item: Item): item is ConfigurationItem {
   return item.type === 'configuration_update';
 }
 
@@ -32,6 +32,6 @@ export function indexOfEffort(items: readonly Item[]): number {
   return items.findLastIndex((item) => isConfigurationUpdate(item) && saysEffort(item));
 }
 
-function saysEffort({ reasoning }: ConfigurationUpdate): boolean {
+function saysEffort({ reasoning }: ConfigurationItem): boolean {
   return reasoning != null && 'effort' in reasoning;
 }

@@ -30,13 +30,16 @@ const MOST_MODELS = 100;
 /** Counts the simulator's turns, for load tests. */
 @Injectable()
 export class SimulatorStatistics extends TurnObserver {
-  private readonly tenants = new Map<Tenant, { readonly total: Count; readonly models: Map<string, Count> }>();
+  private readonly tenants = new Map<
+    Tenant,
+    { readonly total: TurnCounts; readonly models: Map<string, TurnCounts> }
+  >();
 
   override settled(record: TurnRecord): void {
     if (record.provider !== SIMULATOR) return;
     const { total, models } = this.of(record.caller.tenant);
     total.add(record);
-    if (!models.has(record.model) && models.size < MOST_MODELS) models.set(record.model, new Count());
+    if (!models.has(record.model) && models.size < MOST_MODELS) models.set(record.model, new TurnCounts());
     models.get(record.model)?.add(record);
   }
 
@@ -46,17 +49,18 @@ export class SimulatorStatistics extends TurnObserver {
     return { object: 'simulator.stats', ...total.toStatistics(), models: byModel };
   }
 
-  private of(tenant: Tenant): { readonly total: Count; readonly models: Map<string, Count> } {
+  private of(tenant: Tenant): { readonly total: TurnCounts; readonly models: Map<string, TurnCounts> } {
     let counts = this.tenants.get(tenant);
     if (counts === undefined) {
-      counts = { total: new Count(), models: new Map() };
+      counts = { total: new TurnCounts(), models: new Map() };
       this.tenants.set(tenant, counts);
     }
     return counts;
   }
 }
 
-class Count {
+/** Turns of one tenant, or of one of its models. */
+class TurnCounts {
   private requests = 0;
   private readonly statuses = new Map<string, number>();
   private readonly errors = new Map<string, number>();

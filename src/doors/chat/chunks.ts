@@ -11,7 +11,7 @@ import {
 } from '../../protocol/index.js';
 import { type AdmittedTurn, obfuscationOf, type StreamForm } from '../../responses/index.js';
 import {
-  type FinishReason,
+  type ChatFinishReason,
   finishOf,
   type Pictures,
   type ReasoningMembers,
@@ -194,7 +194,7 @@ export class ChatChunks implements StreamForm {
   }
 
   /** The last chunk of the choice. */
-  private close(reason: FinishReason, response: ResponseObject): string {
+  private close(reason: ChatFinishReason, response: ResponseObject): string {
     return `${this.opening}{},"logprobs":null,"finish_reason":"${reason}"}]${this.usage}${tierJson(response)}}\n\n`;
   }
 }

@@ -43,7 +43,7 @@ export type Completion = Omit<ChatCompletion, 'choices' | 'usage'> & {
 };
 
 /** Why a completion has ended. */
-export type FinishReason = ChatCompletion.Choice['finish_reason'];
+export type ChatFinishReason = ChatCompletion.Choice['finish_reason'];
 
 const RESPONSE_PREFIX = /^resp_/;
 const COMPLETION_PREFIX = /^chatcmpl-/;
@@ -162,10 +162,10 @@ class Answer {
 }
 
 /** Why answers are incomplete that no limit has cut short. A stream that has come to a stop sequence is steered to its end. */
-const FINISHES: Readonly<Record<string, FinishReason>> = { content_filter: 'content_filter', steered: 'stop' };
+const FINISHES: Readonly<Record<string, ChatFinishReason>> = { content_filter: 'content_filter', steered: 'stop' };
 
 /** Whatever else has cut an answer short is a limit. */
-export function finishOf({ status, incomplete_details: details }: ResponseObject, hasCalls: boolean): FinishReason {
+export function finishOf({ status, incomplete_details: details }: ResponseObject, hasCalls: boolean): ChatFinishReason {
   if (status === 'incomplete') return FINISHES[String(details?.reason)] ?? 'length';
   return hasCalls ? 'tool_calls' : 'stop';
 }

@@ -7,7 +7,7 @@ import type { ApiError } from '../../protocol/index.js';
 const OVERLOADED = 529;
 
 /** The body of an error. The types of the SDK leave one type out. */
-interface ErrorBody {
+interface MessagesErrorBody {
   readonly type: 'error';
   readonly error: {
     readonly type: ErrorType | 'request_too_large';
@@ -17,7 +17,7 @@ interface ErrorBody {
   readonly request_id: string;
 }
 
-const TYPE_OF_STATUS: ReadonlyMap<number, ErrorBody['error']['type']> = new Map([
+const TYPE_OF_STATUS: ReadonlyMap<number, MessagesErrorBody['error']['type']> = new Map([
   [401, 'authentication_error'],
   [402, 'billing_error'],
   [403, 'permission_error'],
@@ -49,11 +49,11 @@ function messageOf({ param, message }: ApiError): string {
 }
 
 /** The error of a response that has failed in the middle of its stream. */
-export function toStreamError({ code, status, message }: ApiError, requestId: string): ErrorBody {
+export function toStreamError({ code, status, message }: ApiError, requestId: string): MessagesErrorBody {
   return toBody(statusOf(code, status), message, requestId);
 }
 
-function toBody(status: number, message: string, requestId: string, details?: object): ErrorBody {
+function toBody(status: number, message: string, requestId: string, details?: object): MessagesErrorBody {
   const type = TYPE_OF_STATUS.get(status) ?? (status < 500 ? 'invalid_request_error' : 'api_error');
   const error = { type, message, ...(details === undefined ? {} : { details }) };
   return { type: 'error', error, request_id: requestId };

@@ -47,14 +47,14 @@ export interface Translation extends TranslatedBody {
 }
 
 /** What both requests have in common; the SDK has servers in its beta only. */
-interface AskedRequest extends MessageCreateParamsBase {
+interface CommonRequest extends MessageCreateParamsBase {
   readonly mcp_servers?: readonly McpServer[] | null;
   /** As clients named `output_config.format` before. */
   readonly output_format?: JSONOutputFormat | null;
 }
 
 /** A checked body. The types of the SDK have lost what only older models take. */
-interface MessagesRequest extends AskedRequest {
+interface MessagesRequest extends CommonRequest {
   readonly temperature?: number | null;
   readonly top_p?: number | null;
 }
@@ -102,12 +102,12 @@ export function translateCount(body: unknown, options: TranslationOptions): Tran
   const members = requireObject(body);
   refuseMembers(members, KNOWN, options);
   checkCount(members, options.check);
-  const asked = toAsked(members as unknown as AskedRequest, options);
+  const asked = toAsked(members as unknown as CommonRequest, options);
   return { ...asked, body: { ...asked.body, ...othersOf(members, COUNTED, options) } };
 }
 
 /** What both requests have in common: what the model reads. */
-function toAsked(request: AskedRequest, options: TranslationOptions): Translation {
+function toAsked(request: CommonRequest, options: TranslationOptions): Translation {
   const { model, system, tools, tool_choice: choice, output_config: output, thinking, stop_sequences: stops } = request;
   const marks = new CacheMarks(model, options);
   const said = toItems(request.messages, { marks, ignore: options.ignore });

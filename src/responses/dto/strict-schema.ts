@@ -21,7 +21,7 @@ const COMPOSED_ROOT = ['oneOf', 'anyOf', 'allOf', 'enum', 'not'];
 type Schema = Readonly<Record<string, unknown>>;
 
 /** The first violation in a schema: its message, and the keys that lead there. */
-interface Fault {
+interface SchemaFault {
   readonly message: string;
   readonly context: string[];
 }
@@ -66,7 +66,7 @@ function describeFault(schema: Schema): string | null {
 }
 
 /** Recursive: BODY_MAX_LEVELS bounds the depth of a request. */
-function faultOf(schema: unknown): Fault | null {
+function faultOf(schema: unknown): SchemaFault | null {
   if (!isObject(schema)) return found("schema must have a 'type' key.");
   const keyword = Object.keys(schema).find((name) => NOT_PERMITTED.has(name));
   if (keyword !== undefined) return found(`'${keyword}' is not permitted.`);
@@ -77,7 +77,7 @@ function faultOf(schema: unknown): Fault | null {
   return own ?? nestedFault(schema);
 }
 
-function objectFault({ additionalProperties, properties, required }: Schema): Fault | null {
+function objectFault({ additionalProperties, properties, required }: Schema): SchemaFault | null {
   if (additionalProperties !== false)
     return found("'additionalProperties' is required to be supplied and to be false.");
   if (!isObject(properties)) return found('object schema missing properties.');
@@ -89,14 +89,14 @@ function objectFault({ additionalProperties, properties, required }: Schema): Fa
   return extra === undefined ? null : found(`${rule} Extra required key '${quote(extra)}' supplied.`);
 }
 
-function valueFault(schema: Schema): Fault | null {
+function valueFault(schema: Schema): SchemaFault | null {
   const { format, items } = schema;
   if (isOfType(schema, 'array') && items === undefined) return found('array schema missing items.');
   if (format === undefined || !isOfType(schema, 'string') || FORMATS.has(format)) return null;
   return found(`'${quote(format)}' is not a valid format.`);
 }
 
-function nestedFault({ properties, items, anyOf, $defs, definitions }: Schema): Fault | null {
+function nestedFault({ properties, items, anyOf, $defs, definitions }: Schema): SchemaFault | null {
   return (
     faultIn('properties', properties) ??
     (items === undefined ? null : under('items', faultOf(items))) ??
@@ -107,7 +107,7 @@ function nestedFault({ properties, items, anyOf, $defs, definitions }: Schema): 
 }
 
 /** The first violation in a map or a list of schemas. */
-function faultIn(keyword: string, schemas: unknown): Fault | null {
+function faultIn(keyword: string, schemas: unknown): SchemaFault | null {
   if (typeof schemas !== 'object' || schemas === null) return null;
   for (const [key, schema] of Object.entries(schemas)) {
     const fault = under(key, faultOf(schema));
@@ -125,11 +125,11 @@ function quote(value: unknown): string {
   return clip(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-function found(message: string): Fault {
+function found(message: string): SchemaFault {
   return { message, context: [] };
 }
 
-function under(key: string, fault: Fault | null): Fault | null {
+function under(key: string, fault: SchemaFault | null): SchemaFault | null {
   fault?.context.unshift(key);
   return fault;
 }

@@ -18,14 +18,14 @@ export async function findScriptFaults(path: string): Promise<readonly string[]>
   }
 }
 
-interface Fault {
+interface ScriptFault {
   readonly line: number;
   readonly text: string;
 }
 
 /** A JSON Lines file: the first line may hold the settings, each other one is a turn. */
-async function faultsOfLines(content: string): Promise<readonly Fault[]> {
-  const faults: Fault[] = [];
+async function faultsOfLines(content: string): Promise<readonly ScriptFault[]> {
+  const faults: ScriptFault[] = [];
   let first: unknown;
   for (const [index, text] of content.split('\n').entries()) {
     if (text.trim() === '') continue;
@@ -67,7 +67,7 @@ async function violationsOf(value: unknown): Promise<SchemaError['violations']> 
 }
 
 /** A file in YAML, of which JSON is a part. */
-async function faultsOfDocument(content: string): Promise<readonly Fault[]> {
+async function faultsOfDocument(content: string): Promise<readonly ScriptFault[]> {
   const { isNode, LineCounter, parseDocument } = await import('yaml');
   const lines = new LineCounter();
   const document = parseDocument(content, { lineCounter: lines, logLevel: 'error', merge: true });

@@ -64,7 +64,7 @@ export interface RunState {
 type StoredEnding = Omit<Ending, 'jobs'> & { readonly jobs: readonly IdentifiedJob[] };
 
 /** What a turn appends to its conversation. */
-interface EndedTurn extends TurnItems {
+interface AppendedTurn extends TurnItems {
   readonly conversation: ConversationPlace;
 }
 
@@ -220,7 +220,7 @@ export class RunEnds {
   }
 
   /** Has the items of a turn found in its conversation. */
-  private async showIn(tenant: Tenant, turn: EndedTurn): Promise<void> {
+  private async showIn(tenant: Tenant, turn: AppendedTurn): Promise<void> {
     const { redis, conversations, clock } = this.parts;
     await redis.write(...conversations.addCommands(tenant, turn.conversation.id, shownItems(turn), clock.now()));
   }
@@ -229,7 +229,7 @@ export class RunEnds {
     entry: Located,
     ending: StoredEnding,
     condition: EndCondition,
-    turn: EndedTurn | null,
+    turn: AppendedTurn | null,
     fence: number | null,
   ): Promise<Ended> {
     const [outcome] = await this.parts.redis.write(this.toCommand(entry, ending, condition, turn, fence));
@@ -240,7 +240,7 @@ export class RunEnds {
     entry: Located,
     ending: StoredEnding,
     { attempt, lastEntry }: EndCondition,
-    turn: EndedTurn | null,
+    turn: AppendedTurn | null,
     fence: number | null,
   ): Command {
     const { keys } = this.parts;

@@ -1,5 +1,5 @@
 import type { Operations } from './operations.js';
-import type { Refusal } from './refusals.js';
+import type { RefusedCall } from './refusals.js';
 
 /** The name of an operation of the thread. */
 export type OperationName = keyof Operations;
@@ -17,7 +17,7 @@ export interface Call {
 export type Reply = { readonly id: number } & CallAnswer;
 
 /** How an operation has ended. */
-export type CallAnswer = { readonly value: unknown } | { readonly refusal: Refusal } | { readonly error: string };
+export type CallAnswer = { readonly value: unknown } | { readonly refusal: RefusedCall } | { readonly error: string };
 
 /** What the thread answers in place of replies when it could not read a message: none of its calls was executed. */
 export interface Unread {
