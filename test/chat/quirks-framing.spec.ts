@@ -1,8 +1,9 @@
 import { expect, it } from '@jest/globals';
 
 import type { Quirks } from '../support/chat-upstream/quirks.js';
+import { chunk, completion, finish, streamOf } from './chunk-stream.js';
 import { saidIn } from '../support/output.js';
-import { MODEL, runTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
+import { MODEL, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
 import { requireRule } from '../../src/testing/events/rule.js';
 import type { WireEvent } from '../../src/testing/index.js';
@@ -34,6 +35,12 @@ const FRAMINGS: readonly (readonly [framing: string, quirks: Quirks])[] = [
   ['names of events that nobody knows', { eventName: 'chat.completion.chunk' }],
   ['ids and retry times', { idLines: true }],
   ['no space behind the colon', { noSpace: true }],
+  ['the name of the field twice', { doubledField: true }],
+  ['the name of the field twice, and CRLF', { doubledField: true, lineEnd: '\r\n' }],
+  ['a line of JSON for each event', { jsonLines: true }],
+  ['a line of JSON for each event, and CRLF', { jsonLines: true, lineEnd: '\r\n' }],
+  ['a line of JSON for each event, without the end', { jsonLines: true, done: false }],
+  ['a line of JSON for each event behind a byte order mark', { jsonLines: true, byteOrderMark: true }],
   ['data over several lines', { multiLine: true }],
   ['data over several lines with CRLF', { multiLine: true, lineEnd: '\r\n' }],
   ['a byte order mark', { byteOrderMark: true }],
@@ -102,6 +109,24 @@ describeService(
 
     it('the stream of an upstream may be one body in packets of single bytes', async () => {
       await expectWhole({ json: true, packetBytes: 1 });
+    });
+
+    it.each<[form: string, body: string, headers?: Readonly<Record<string, string>>]>([
+      ['a document behind a byte order mark', `\uFEFF${JSON.stringify(completion({ content: 'Hello' }))}`],
+      ['a list of chunks', JSON.stringify([chunk({ content: 'Hel' }), chunk({ content: 'lo' }), finish()])],
+      [
+        'events with lists of chunks',
+        streamOf([[chunk({ content: 'Hel' }), chunk({ content: 'lo' })], [], [finish()]]),
+      ],
+      ['an encoding without a name', streamOf([chunk({ content: 'Hello' }), finish()]), { 'content-encoding': '' }],
+      [
+        'the charset as its encoding',
+        streamOf([chunk({ content: 'Hello' }), finish()]),
+        { 'content-encoding': 'UTF-8' },
+      ],
+    ])('the stream of an upstream is read as %s', async (_, body, headers = {}) => {
+      service.upstream.replay(body, { headers });
+      expect(saidIn((await sendTurn(service)).response)).toEqual([{ text: 'Hello' }]);
     });
 
     it('the stream of an upstream is asked for without compression, and with events as the wanted form', async () => {

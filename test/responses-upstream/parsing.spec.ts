@@ -8,7 +8,14 @@ import {
   type TimedService,
 } from '../support/responses-upstream/start-responses-service.js';
 import { functionCall, message, type UpstreamItem, upstreamId } from '../support/responses-upstream/items.js';
-import { changing, type Reply, type Responder, type Step, streaming } from '../support/responses-upstream/reply.js';
+import {
+  changing,
+  refusing,
+  type Reply,
+  type Responder,
+  type Step,
+  streaming,
+} from '../support/responses-upstream/reply.js';
 import { itemEvents, toEvents, type UpstreamEvent } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/output.js';
 
@@ -133,6 +140,21 @@ describe.each([
   it('response.done is ignored (codex-2026-11)', async () => {
     await using service = await loadTimed({ entry: { ...transport, stream_max_retries: 0 } });
     service.upstream.respond(saying((events) => [{ type: 'response.done' }, ...events]));
+    expect(textOf((await ask(service)).response)).toBe('Hello');
+  });
+});
+
+describe('§3.2 events in another form than that of SSE', () => {
+  const service = use(SSE);
+
+  it.each<[form: string, write: (event: string) => string]>([
+    ['a line of JSON each', (event) => `${event}\n`],
+    ['the name of the field twice', (event) => `data: data: ${event}\n\n`],
+  ])('events are read with %s', async (_, write) => {
+    service.upstream.respond(({ responseId }) => {
+      const body = toEvents(responseId, [message('Hello')]).map((event) => write(JSON.stringify(event)));
+      return refusing(200, body.join(''));
+    });
     expect(textOf((await ask(service)).response)).toBe('Hello');
   });
 });

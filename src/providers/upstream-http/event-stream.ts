@@ -6,11 +6,14 @@ export interface StreamedEvent {
   readonly data: string;
 }
 
-/** Characters of one event, to bound memory. */
-const LONGEST_EVENT = 64 * 1024 * 1024;
+/** Characters of one event, or of a line that is one, to bound memory. */
+export const LONGEST_EVENT = 64 * 1024 * 1024;
 
 /** The end of a JSON text and of its line, where the next line begins another one: JSON goes on only with a comma or a bracket. */
 const TIGHT = /(\}[ \t]{0,8})(\r\n|[\r\n])(?=data:[ \t]{0,8}[^,\]}\s])/g;
+
+/** The name of the field that a server wrote a second time, before it gave its event to a library that writes it too. */
+const DOUBLED = /^(?:data:[ \t]*)+/;
 
 /** What may become such an end with the next piece. */
 const TIGHT_SO_FAR = /^\}[ \t]{0,8}(?:\r\n?|\n)?(?:d(?:a(?:t(?:a(?::[ \t]{0,8})?)?)?)?)?$/;
@@ -29,7 +32,7 @@ export class EventStreamReader {
   constructor(onEvent: (event: StreamedEvent) => void) {
     this.parser = createParser({
       maxBufferSize: LONGEST_EVENT,
-      onEvent,
+      onEvent: ({ event, data }) => onEvent({ event, data: withoutField(data) }),
       onError: (error) => {
         if (error.type === 'max-buffer-size-exceeded') throw error;
         // Some servers send an `error:` field instead of an event.
@@ -53,4 +56,9 @@ export class EventStreamReader {
   end(): void {
     this.parser.feed(`${this.undecided}${this.decoder.decode()}\n\n`);
   }
+}
+
+/** The data of an event without a name of the field in it. */
+export function withoutField(data: string): string {
+  return data.startsWith('data:') ? data.replace(DOUBLED, '') : data;
 }

@@ -14,8 +14,13 @@ export class TextCollector {
     return this.length >= this.limit;
   }
 
+  get bytes(): Uint8Array {
+    return Buffer.concat(this.pieces).subarray(0, this.limit);
+  }
+
+  /** Without a byte order mark. */
   get text(): string {
-    return Buffer.concat(this.pieces).subarray(0, this.limit).toString('utf8');
+    return new TextDecoder().decode(this.bytes);
   }
 
   add(piece: Uint8Array): void {

@@ -14,6 +14,9 @@ const MOST_WAITING_BYTES = 64 * 1024;
 /** An answer begins with this many pieces, which are read at once: servers often send the role before the first text. */
 const FIRST_PIECES = 3;
 
+/** Values of `content-encoding` of a body that is not compressed; some servers write its charset there. */
+const NO_ENCODING = /^(?:|identity|none|utf-?8)$/i;
+
 /** Handles a piece of a body. The next piece waits for a returned promise; a failure ends reading. */
 export type TakePiece = (piece: Uint8Array) => Promise<void> | undefined;
 
@@ -71,8 +74,8 @@ export class UpstreamAnswer implements Dispatcher.DispatchHandler, RunningStream
 
   /** How the body is compressed, although `accept-encoding: identity` was sent: some proxies ignore it. Null if it is not. */
   get encoding(): string | null {
-    const encoding = String(this.headers['content-encoding'] ?? 'identity');
-    return encoding === 'identity' ? null : encoding;
+    const encoding = String(this.headers['content-encoding'] ?? '').trim();
+    return NO_ENCODING.test(encoding) ? null : encoding;
   }
 
   /** Ends the timeouts of the address: the reader has one of its own. */

@@ -81,6 +81,10 @@ export interface FrameQuirks {
   readonly idLines?: boolean;
   /** `data:` without the space behind it. */
   readonly noSpace?: boolean;
+  /** `data:` stands twice. */
+  readonly doubledField?: boolean;
+  /** Each event is its data in a line, and nothing else. */
+  readonly jsonLines?: boolean;
   /** The data of an event is on several `data:` lines. */
   readonly multiLine?: boolean;
   readonly byteOrderMark?: boolean;

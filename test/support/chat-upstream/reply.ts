@@ -19,8 +19,10 @@ function toFrames(chunks: readonly ChatObject[], quirks: Quirks): readonly strin
 
 const AFTER_DONE = { choices: [{ index: 0, delta: { content: 'after the end' }, finish_reason: null }] };
 
-function dataLines(data: string, { noSpace }: FrameQuirks): readonly string[] {
-  return data.split('\n').map((line) => `data:${noSpace === true ? '' : ' '}${line}`);
+function dataLines(data: string, { noSpace, doubledField, jsonLines }: FrameQuirks): readonly string[] {
+  if (jsonLines === true) return [data];
+  const field = doubledField === true ? 'data: data:' : 'data:';
+  return data.split('\n').map((line) => `${field}${noSpace === true ? '' : ' '}${line}`);
 }
 
 function broken(events: readonly (readonly string[])[], { breaks, ...quirks }: Quirks): readonly (readonly string[])[] {
@@ -43,7 +45,7 @@ function frame(lines: readonly string[], quirks: FrameQuirks, position: number, 
     ...lines,
   ];
   const mark = quirks.byteOrderMark === true && position === 0 ? '\uFEFF' : '';
-  const close = (isLast && quirks.openEnd === true) || quirks.tight === true ? '' : end;
+  const close = (isLast && quirks.openEnd === true) || quirks.tight === true || quirks.jsonLines === true ? '' : end;
   return `${mark}${all.join(end)}${end}${close}`;
 }
 

@@ -68,12 +68,24 @@ const SUCCESS = /^(?:0|2\d\d|ok|success)$/i;
 
 /** Parses a chunk or a whole completion. Throws ModelError for an error object and for invalid JSON. */
 export function parseChunk(json: string, secrets: readonly string[]): ChatChunk {
-  let value: unknown;
+  return toChunk(parse(json), secrets);
+}
+
+/** Parses a chunk, or a list of them. Throws as `parseChunk`. */
+export function parseChunks(json: string, secrets: readonly string[]): readonly ChatChunk[] {
+  const value = parse(json);
+  return Array.isArray(value) ? value.map((each) => toChunk(each, secrets)) : [toChunk(value, secrets)];
+}
+
+function parse(json: string): unknown {
   try {
-    value = JSON.parse(json);
+    return JSON.parse(json);
   } catch (cause) {
     throw serverError(UNREADABLE, cause);
   }
+}
+
+function toChunk(value: unknown, secrets: readonly string[]): ChatChunk {
   if (!isObject(value)) throw serverError(UNREADABLE, new Error('a chunk is not an object'));
   const chunk = isObject(value.choices) ? { ...value, choices: choicesIn(value.choices) } : value;
   const failed = failedPart(chunk);

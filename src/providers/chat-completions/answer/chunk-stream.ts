@@ -1,24 +1,28 @@
 import { parseJson } from '../../../validation/index.js';
 import type { ModelSink } from '../../model-sink.js';
 import { serverError } from '../../upstream-errors/to-model-error.js';
-import { EventStreamReader, type StreamedEvent } from '../../upstream-http/event-stream.js';
+import { IS_PAGE } from '../../upstream-http/body-form.js';
+import { BodyReader } from '../../upstream-http/body-reader.js';
+import type { StreamedEvent } from '../../upstream-http/event-stream.js';
 import { UNREADABLE } from '../../upstream-http/exchange-error.js';
 import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
 import type { ChunkReader } from './chunk-reader.js';
 import { ChunkParser } from './chunk-parser.js';
-import { isIdle, parseError } from './chat-chunk.js';
+import { isIdle, parseChunks, parseError } from './chat-chunk.js';
 
 /** Time from the finish reason to the end of the stream, ms. Only the usage and the end follow it. */
 const END_LIMIT_MS = 2000;
 
 const DONE = '[DONE]';
 
+const LIST = /^\s*\[/;
+
 /** Characters of words that the log quotes. */
 const LONGEST_WORDS = 200;
 
-/** Reads a stream of chunks from an upstream into a sink. */
+/** Reads a stream of chunks from an upstream into a sink. The events of a document stay in the reader. */
 export class ChunkStream {
-  private readonly events = new EventStreamReader((event) => this.readEvent(event));
+  private readonly body = new BodyReader((event) => this.readEvent(event));
   private readonly chunks: ChunkParser;
   private isDone = false;
   /** Data that held no part of the answer, if nothing but the end follows it. */
@@ -33,20 +37,28 @@ export class ChunkStream {
     this.chunks = new ChunkParser(secrets);
   }
 
-  /** Writes the events of a piece. A returned promise signals backpressure and rejects with the upstream's ModelError. */
+  /**
+   * Writes the events of a piece. A returned promise signals backpressure and rejects with the upstream's ModelError. Throws ModelError for a
+   * web page.
+   */
   take(piece: Uint8Array): Promise<void> | undefined {
-    const { answer, reader, sink } = this;
+    const { answer, reader, sink, body } = this;
     const waiting = this.write(piece);
+    if (body.form === 'page') throw serverError(UNREADABLE, new Error(IS_PAGE), { retry: 'other' });
     if (this.isDone) answer.complete();
-    else if (sink.isClosed) answer.abort();
+    else if (sink.isClosed || body.isFull) answer.abort();
     else if (reader.isOver) answer.limitRest(END_LIMIT_MS);
     else if (reader.hasGoneOn) answer.liftRest();
     return waiting;
   }
 
-  /** Writes the events that remain after the end of the body. */
+  /** Writes the events that remain after the end of the body. Throws ModelError for a document that is none of Chat Completions. */
   end(): Promise<void> | undefined {
-    return this.write(null);
+    const { body, reader, secrets } = this;
+    if (body.form !== 'document') return this.write(null);
+    for (const chunk of parseChunks(body.document, secrets)) reader.read(chunk);
+    reader.conclude();
+    return undefined;
   }
 
   /** Writes the events of a piece, or without one those after the last. */
@@ -54,7 +66,7 @@ export class ChunkStream {
     let failure: { readonly error: unknown } | null = null;
     try {
       if (piece === null) this.readEnd();
-      else this.events.read(piece);
+      else this.body.read(piece);
     } catch (error) {
       failure = { error };
     }
@@ -78,15 +90,20 @@ export class ChunkStream {
     } else if (isIdle(data)) {
       this.words = data;
     } else {
-      this.reader.read(this.chunks.parse(data));
+      this.readChunks(data);
       // The answer goes on, so the words before were a heartbeat.
       this.words = null;
     }
   }
 
+  private readChunks(data: string): void {
+    if (!LIST.test(data)) this.reader.read(this.chunks.parse(data));
+    else for (const chunk of parseChunks(data, this.secrets)) this.reader.read(chunk);
+  }
+
   /** Throws ModelError if the answer ended with words instead of a finish reason. */
   private readEnd(): void {
-    this.events.end();
+    this.body.end();
     if (this.words === null || this.reader.finished !== undefined) return;
     throw serverError(UNREADABLE, new Error(`the stream ended after '${this.words.slice(0, LONGEST_WORDS)}'`));
   }

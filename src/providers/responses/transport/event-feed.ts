@@ -1,7 +1,6 @@
 import { isObject, parseJson } from '../../../validation/index.js';
-import { type BodyForm, formOf, IS_PAGE } from '../../upstream-http/body-form.js';
-import { EventStreamReader } from '../../upstream-http/event-stream.js';
-import { TextCollector } from '../../upstream-http/read-text.js';
+import { IS_PAGE } from '../../upstream-http/body-form.js';
+import { BodyReader, LONGEST_DOCUMENT } from '../../upstream-http/body-reader.js';
 import { UpstreamError } from '../upstream-error.js';
 import { broken } from './broken.js';
 import type { AnswerTaker } from './exchange.js';
@@ -9,17 +8,12 @@ import type { AnswerTaker } from './exchange.js';
 /** The statuses of a Response that has ended. */
 const ENDS: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed']);
 
-/** Bytes of a whole answer. */
-const LONGEST_DOCUMENT = 64 * 1024 * 1024;
-
 /**
  * Hands the events of an event stream to a taker, piece by piece, with one flush for each piece. A body that is a JSON document, from a
  * server that does not stream, is one event at its end.
  */
 export class EventFeed {
-  private readonly events = new EventStreamReader(({ data }) => this.take(data));
-  private readonly document = new TextCollector(LONGEST_DOCUMENT);
-  private form: BodyForm | undefined;
+  private readonly body = new BodyReader(({ data }) => this.take(data));
   private isTerminal = false;
   private hasTaken = false;
 
@@ -35,30 +29,24 @@ export class EventFeed {
    * UpstreamError for a document that is too long, and for a web page.
    */
   read(piece: Uint8Array): boolean {
-    this.form ??= formOf(piece);
-    if (this.form === 'page') throw new UpstreamError(IS_PAGE, { remedy: 'none' });
-    if (this.form === 'document') return this.collect(piece);
+    const { body } = this;
     this.hasTaken = false;
-    this.events.read(piece);
-    return this.hasTaken;
+    body.read(piece);
+    if (body.form === 'page') throw new UpstreamError(IS_PAGE, { remedy: 'none' });
+    if (body.isFull) throw broken(`the answer has more than ${LONGEST_DOCUMENT} bytes`);
+    return body.form === 'document' || this.hasTaken;
   }
 
   /** Reads the last event, even without the blank line after it. Returns the same as `read`. */
   end(): boolean {
+    const { body } = this;
     this.hasTaken = false;
-    if (this.form === 'document') {
-      const event = toEvent(this.document.text);
+    body.end();
+    if (body.form === 'document') {
+      const event = toEvent(body.document);
       if (event !== null) this.take(JSON.stringify(event));
-    } else {
-      this.events.end();
     }
     return this.hasTaken;
-  }
-
-  private collect(piece: Uint8Array): boolean {
-    this.document.add(piece);
-    if (this.document.isFull) throw broken(`the answer has more than ${LONGEST_DOCUMENT} bytes`);
-    return true;
   }
 
   private take(data: string): void {

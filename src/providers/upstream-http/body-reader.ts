@@ -1,0 +1,86 @@
+import { isObject, parseJson } from '../../validation/index.js';
+import { type BodyForm, formOf } from './body-form.js';
+import { EventStreamReader, LONGEST_EVENT, type StreamedEvent, withoutField } from './event-stream.js';
+import { TextCollector } from './read-text.js';
+
+/** Bytes of a JSON document. */
+export const LONGEST_DOCUMENT = 64 * 1024 * 1024;
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const FIRST_LINE = /^\s*(?<first>[^\r\n]*)(?<rest>[^]*)$/;
+const LINE_END = /\r\n?|\n/;
+
+/**
+ * Reads the body of an answer piece by piece, whatever its `content-type` says. The events of a stream are passed on as they come, and so
+ * are JSON objects that stand in a line each, as events without a name. A JSON document is collected.
+ */
+export class BodyReader {
+  private current: BodyForm | undefined;
+  private readonly events: EventStreamReader;
+  private readonly collected = new TextCollector(LONGEST_DOCUMENT);
+  /** Handles characters that span two pieces of lines. */
+  private readonly decoder = new TextDecoder();
+  /** The line so far. */
+  private line = '';
+  private hasLineEnd = false;
+  /** Whether a document may still turn out to be one of many lines: nothing has followed its first one. */
+  private mayBeLines = true;
+
+  /** `onEvent` may throw. */
+  constructor(private readonly onEvent: (event: StreamedEvent) => void) {
+    this.events = new EventStreamReader(onEvent);
+  }
+
+  /** What the body is; undefined as long as nothing but whitespace has come. */
+  get form(): BodyForm | undefined {
+    return this.current;
+  }
+
+  /** The text of a document so far. */
+  get document(): string {
+    return this.collected.text;
+  }
+
+  /** Whether a document has more than LONGEST_DOCUMENT bytes. */
+  get isFull(): boolean {
+    return this.collected.isFull;
+  }
+
+  /** Throws if an event exceeds its limit, and what `onEvent` throws. Nothing is read of a page. */
+  read(piece: Uint8Array): void {
+    // Leading whitespace is ignored in all forms.
+    this.current ??= formOf(piece);
+    if (this.current === 'events') this.events.read(piece);
+    else if (this.current === 'lines') this.readLines(this.decoder.decode(piece, { stream: true }));
+    else if (this.current === 'document') this.collect(piece);
+  }
+
+  /** Reads the last event, even without the line end behind it. Throws as `read`. */
+  end(): void {
+    if (this.current === 'lines') this.readLines(`${this.decoder.decode()}\n`);
+    else if (this.current !== 'document') this.events.end();
+  }
+
+  private collect(piece: Uint8Array): void {
+    this.collected.add(piece);
+    this.hasLineEnd ||= piece.includes(LINE_FEED) || piece.includes(CARRIAGE_RETURN);
+    if (!this.mayBeLines || !this.hasLineEnd) return;
+    const { first = '', rest = '' } = FIRST_LINE.exec(this.collected.text)?.groups ?? {};
+    const isObjectAlone = isObject(parseJson(first));
+    if (isObjectAlone && rest.trim() === '') return;
+    this.mayBeLines = false;
+    if (!isObjectAlone) return;
+    this.current = 'lines';
+    this.readLines(this.decoder.decode(this.collected.bytes, { stream: true }));
+  }
+
+  private readLines(text: string): void {
+    this.line += text;
+    if (this.line.length > LONGEST_EVENT) throw new Error(`a line has more than ${LONGEST_EVENT} characters`);
+    if (!LINE_END.test(text)) return;
+    const lines = this.line.split(LINE_END);
+    this.line = lines.pop() ?? '';
+    for (const line of lines) if (line.trim() !== '') this.onEvent({ data: withoutField(line) });
+  }
+}
