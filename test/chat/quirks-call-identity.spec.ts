@@ -147,6 +147,52 @@ const CASES: readonly (readonly [what: string, data: readonly StreamData[], said
     [callChunk([entry('look', '"around"', { index: 0, id: 'a' })])],
     [{ call: 'look', arguments: '"around"' }],
   ],
+  [
+    'the members of the function in the entry',
+    [
+      callChunk([{ index: 0, id: 'a', name: 'ring', arguments: '{"times"' }]),
+      callChunk([{ index: 0, arguments: ':3}' }]),
+    ],
+    [RUNG],
+  ],
+  [
+    'the members of the function in the entry, as tool_use',
+    [callChunk([{ id: 'a', name: 'ring', input: { times: 3 } }])],
+    [RUNG],
+  ],
+  ['a null function', [callChunk([{ id: 'a', function: null, name: 'ring', arguments: TIMES }])], [RUNG]],
+  ['a custom tool', [callChunk([{ id: 'a', type: 'custom', custom: { name: 'ring', input: TIMES } }])], [RUNG]],
+  [
+    'parameters for arguments',
+    [callChunk([{ id: 'a', function: { name: 'ring', parameters: { times: 3 } } }])],
+    [RUNG],
+  ],
+  ['arguments that are a list', [callChunk([entry('look', [1], { id: 'a' })])], [{ call: 'look', arguments: '[1]' }]],
+  ['arguments that are a number', [callChunk([entry('look', 5, { id: 'a' })])], [{ call: 'look', arguments: '5' }]],
+  ['one entry in place of a list', [chunk({ tool_calls: entry('ring', TIMES, { id: 'a' }) })], [RUNG]],
+  ['a list as text', [chunk({ tool_calls: JSON.stringify([entry('ring', TIMES, { id: 'a' })]) })], [RUNG]],
+  ['an entry named tool_call', [chunk({ tool_call: entry('ring', TIMES, { id: 'a' }) })], [RUNG]],
+  ['a list beside the delta', [chunk({}, { tool_calls: [entry('ring', TIMES, { id: 'a' })] })], [RUNG]],
+  [
+    'indexes alone, before the first call is complete and with the second name at the end',
+    [
+      callChunk([entry('ring', '{"times"', { index: 0, id: 'a' })]),
+      callChunk([piece('{"at"', { index: 1 })]),
+      callChunk([piece(':3}', { index: 0 })]),
+      callChunk([entry('look', ':1}', { index: 1, id: 'b' })]),
+    ],
+    [RUNG, { call: 'look', arguments: '{"at":1}' }],
+  ],
+  [
+    'an index for each piece, of which some begin with a brace',
+    [
+      callChunk([entry('look', '{"a":', { index: 0, id: 'a' })]),
+      callChunk([piece('{"b":"', { index: 1 })]),
+      callChunk([piece('{ \\" }', { index: 2 })]),
+      callChunk([piece('"}}', { index: 3 })]),
+    ],
+    [{ call: 'look', arguments: '{"a":{"b":"{ \\" }"}}' }],
+  ],
   ['an empty object and nothing else', [callChunk([entry('look', '{}', { index: 0 })])], [LOOKED]],
   [
     'an empty object in two pieces',
@@ -184,6 +230,10 @@ describe('pieces of calls', () => {
     ['a text', [chunk({ content: 'Ringing.' })]],
     ['a call without a name', [callChunk([piece(TIMES, { index: 0, id: 'a' })])]],
     ['an empty entry', [callChunk([{}])]],
+    [
+      'a second call without a name',
+      [callChunk([entry('ring', '{"times"', { index: 0, id: 'a' })]), callChunk([piece('{"at":1}', { index: 1 })])],
+    ],
   ])('pieces of calls must make a call where the finish reason says so: %s', async (_, data) => {
     service.upstream.replay(streamOf([...data, finish('tool_calls')]));
     const error = await sendTurn(service, { tools }).then(

@@ -3,6 +3,7 @@ import type { ModelEvent } from '../../model-event.js';
 import { serverError } from '../../upstream-errors/to-model-error.js';
 import { type OpaqueCall, readCallMembers } from '../opaque/opaque-members.js';
 import type { ToolTable } from '../tools/tool-table.js';
+import { textOrEmpty } from './content-parts.js';
 import { GrowingCall } from './growing-call.js';
 
 /** Longest call id that requests accept, in characters (protocol §2). */
@@ -72,6 +73,11 @@ export class CallCollector {
     return this.calls.some(({ hasName }) => hasName);
   }
 
+  /** Whether there is one with arguments and without a name. */
+  get hasNameless(): boolean {
+    return this.calls.some(({ hasName, hasArguments }) => !hasName && hasArguments);
+  }
+
   /** Characters of all pieces; it grows with each. */
   get size(): number {
     return this.characters;
@@ -122,12 +128,12 @@ export class CallCollector {
   }
 
   private readPiece(entry: Readonly<Record<string, unknown>>): CallPiece {
-    const func = isObject(entry.function) ? entry.function : {};
+    const { id, name, json } = wordsOf(entry);
     const piece = {
       index: toIndex(entry.index),
-      id: typeof entry.id === 'string' ? entry.id : '',
-      name: typeof func.name === 'string' ? func.name : '',
-      json: toJson(func.arguments),
+      id,
+      name,
+      json,
       opaque: readCallMembers(entry),
     };
     this.charge(PIECE_CHARACTERS + piece.id.length + piece.name.length + piece.json.length);
@@ -184,7 +190,7 @@ export class CallCollector {
   private continuedBy({ id, name, json }: CallPiece): GrowingCall | undefined {
     const last = this.calls.at(-1);
     const isRest = id === '' && name === '' && json !== '' && last?.hasName === true;
-    return isRest && !last.isPlaceholder && !last.isWhole ? last : undefined;
+    return isRest && !last.isPlaceholder && !last.isWhole && last.goesOnWith(json) ? last : undefined;
   }
 
   private charge(characters: number): void {
@@ -233,8 +239,14 @@ function toIndex(value: unknown): number | undefined {
   return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
-/** JSON text of arguments; some upstreams send an object. */
-function toJson(value: unknown): string {
-  if (typeof value === 'string') return value;
-  return isObject(value) ? JSON.stringify(value) : '';
+/** What an entry says of its call. Some upstreams write the members of its function into the entry, or call them as other APIs do. */
+function wordsOf(entry: Readonly<Record<string, unknown>>): Pick<CallPiece, 'id' | 'name' | 'json'> {
+  const { id, function: func, custom } = entry;
+  const called = [func, custom].find(isObject) ?? entry;
+  const { name, arguments: json = called.parameters ?? called.input } = called;
+  return {
+    id: typeof id === 'number' ? String(id) : textOrEmpty(id),
+    name: textOrEmpty(name),
+    json: typeof json === 'string' ? json : json == null ? '' : JSON.stringify(json),
+  };
 }

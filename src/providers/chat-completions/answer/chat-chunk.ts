@@ -1,5 +1,5 @@
 import type { Logprob } from '../../../protocol/index.js';
-import { isObject } from '../../../validation/index.js';
+import { isObject, objectsIn, parseJson } from '../../../validation/index.js';
 import type { FinishReason } from '../../model-event.js';
 import { describeFailure, isFailure, readFailure, type UpstreamFailure } from '../../upstream-errors/error-body.js';
 import { serverError, toModelError } from '../../upstream-errors/to-model-error.js';
@@ -44,6 +44,7 @@ export interface ChatDelta {
   /** Sound, with its words as `transcript`. */
   readonly audio?: unknown;
   readonly tool_calls?: unknown;
+  readonly tool_call?: unknown;
   readonly function_call?: unknown;
   readonly annotations?: unknown;
   readonly images?: unknown;
@@ -59,6 +60,8 @@ export interface ChatChoice {
   readonly text?: unknown;
   readonly finish_reason?: unknown;
   readonly logprobs?: unknown;
+  /** Some servers have calls here instead of in the delta. */
+  readonly tool_calls?: unknown;
   /** Some servers count here instead of in the chunk. */
   readonly usage?: unknown;
 }
@@ -138,6 +141,12 @@ function isErrorCode(code: unknown): boolean {
 
 function toError(failure: UpstreamFailure, secrets: readonly string[]): Error {
   return toModelError(failure.status ?? 500, failure, { secrets, retryAfterMs: undefined });
+}
+
+/** The entries of `tool_calls`, which some servers write as one object, or as JSON in a text. */
+export function callsIn(value: unknown): readonly Readonly<Record<string, unknown>>[] {
+  const calls = typeof value === 'string' ? parseJson(value) : value;
+  return isObject(calls) ? [calls] : objectsIn(calls);
 }
 
 /** The call in the member `function_call`, which Chat Completions had before `tool_calls`. */

@@ -9,6 +9,7 @@ import {
   type ChatChoice,
   type ChatChunk,
   type ChatDelta,
+  callsIn,
   endsWithCalls,
   oldCallIn,
   readFinish,
@@ -36,7 +37,8 @@ export class ChunkReader {
   private readonly others: readonly (readonly [member: keyof ChatDelta, read: (value: unknown) => void])[] = [
     ['annotations', (value) => this.annotate(value)],
     ['images', (value) => this.show(objectsIn(value))],
-    ['tool_calls', (value) => this.callAll(objectsIn(value))],
+    ['tool_calls', (value) => this.callAll(callsIn(value))],
+    ['tool_call', (value) => this.callAll(callsIn(value))],
     ['function_call', (value) => this.callAll(oldCallIn(value))],
   ];
   private events: ModelEvent[] = [];
@@ -127,9 +129,9 @@ export class ChunkReader {
     return this.attachments.hasHidden;
   }
 
-  /** Whether the model stopped to call a tool, and did not say which. */
+  /** Whether the model called a tool, and did not say which. */
   get lacksCall(): boolean {
-    return this.isCalling && !this.calls.hasUsable;
+    return this.calls.hasNameless || (this.isCalling && !this.calls.hasUsable);
   }
 
   /** Closes open items and returns the remaining events, ending with `finish`: an answer with a malformed call was cut off. */
@@ -172,9 +174,10 @@ export class ChunkReader {
     if (this.finish === undefined || hasSpoken || finish !== 'stop') this.finish = finish ?? this.finish;
   }
 
-  private readWords({ delta, message, text }: ChatChoice): void {
+  private readWords({ delta, message, text, tool_calls: calls }: ChatChoice): void {
     if (isObject(delta)) this.readDelta(delta);
     if (isObject(message)) this.readMessage(message, isObject(delta));
+    if (calls != null) this.callAll(callsIn(calls));
     // As in the API before Chat Completions.
     if (typeof text === 'string' && delta == null && message == null) this.readDelta({ content: text });
   }
@@ -223,7 +226,7 @@ export class ChunkReader {
     this.annotate(message.annotations);
     this.showIn(message.content);
     this.show(objectsIn(message.images));
-    const calls = [...objectsIn(message.tool_calls), ...oldCallIn(message.function_call)];
+    const calls = [...callsIn(message.tool_calls), ...callsIn(message.tool_call), ...oldCallIn(message.function_call)];
     if (calls.length > 0) this.beginCalls();
     this.events.push(...this.calls.complete(calls));
   }

@@ -45,6 +45,15 @@ export class GrowingCall {
     return this.name !== '';
   }
 
+  get hasArguments(): boolean {
+    return this.json !== '' || !hasNoArguments(this.placeholder);
+  }
+
+  /** Whether a piece may be the next one of the arguments: no object begins where JSON has no place for a value. */
+  goesOnWith(piece: string): boolean {
+    return !/^\s*\{/.test(piece) || /(?:^|[:,[])\s*$/.test(this.json) || isInString(this.json);
+  }
+
   /** Adds what the upstream demands back with a piece. */
   keep(opaque: OpaqueCall | undefined): void {
     if (opaque !== undefined) this.opaque = joinCallMembers(this.opaque, opaque);
@@ -162,4 +171,9 @@ export class GrowingCall {
     this.writer = writeCall({ key: `call ${this.position}`, address, callId, isRaw: this.isRaw });
     return [...this.writer.open(), ...(this.json === '' || this.isEncoded ? [] : this.writer.append(this.json))];
   }
+}
+
+/** Whether a JSON text so far ends within a string. */
+function isInString(json: string): boolean {
+  return json.replace(/\\./gs, '').split('"').length % 2 === 0;
 }
