@@ -101,6 +101,16 @@ describe('what is not HTTP', () => {
     ['a negative length', `${POST}content-length: -2\r\n\r\n{}`, 400],
     ['a chunk of no size', `${POST}transfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n`, 400],
     ['an unknown transfer encoding', `${POST}transfer-encoding: brotli\r\n\r\n{}`, 400],
+    [
+      'a body compressed in transfer',
+      `${POST}transfer-encoding: gzip, chunked\r\nconnection: close\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+      415,
+    ],
+    [
+      'a GET compressed in transfer',
+      `GET /v1/models HTTP/1.1\r\nhost: a\r\ntransfer-encoding: deflate\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n0\r\n\r\n`,
+      415,
+    ],
     ['headers of 64 kB', `GET / HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(65_536)}\r\n\r\n`, 431],
     ['ten thousand headers', `GET / HTTP/1.1\r\nhost: localhost\r\n${'x: y\r\n'.repeat(10_000)}\r\n`, 431],
     ['a request without host', 'POST /v1/responses HTTP/1.1\r\nconnection: close\r\n\r\n', 400],
