@@ -8,7 +8,7 @@ const CHARACTERS_PER_EDIT = 4;
  * known to be more: at a start, each variable of the process is compared with two hundred.
  */
 function editDistance(from: string, to: string): number {
-  if (Math.abs(from.length - to.length) > MAX_DISTANCE) return Infinity;
+  if (Math.abs(from.length - to.length) > MAX_DISTANCE || countForeign(from, to) > MAX_DISTANCE) return Infinity;
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row++) {
@@ -28,6 +28,13 @@ function editDistance(from: string, to: string): number {
     previous = current;
   }
   return previous[to.length] ?? 0;
+}
+
+/** The characters of a word that another one has nowhere, each of which takes an edit; beyond MAX_DISTANCE they are not counted. */
+function countForeign(from: string, to: string): number {
+  let count = 0;
+  for (let at = 0; at < from.length && count <= MAX_DISTANCE; at++) if (!to.includes(from.charAt(at))) count += 1;
+  return count;
 }
 
 /** The known names within two edits of an unknown one, nearest first (protocol §2). */
