@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { BreakConnectionError, RunningTurns } from '../../src/index.js';
+import { BreakConnectionError } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { RecordingObserver } from '../support/recording-observer.js';
 import { type Service, startService } from '../support/service.js';
@@ -8,18 +8,7 @@ import { SocketClient } from '../support/socket-client.js';
 
 const QUESTION = { model: 'scripted', input: 'Hi' };
 
-/** How a turn comes to be stopped with `cut`. */
-const CAUSES: readonly (readonly [cause: string, cut: (service: Service) => void])[] = [
-  [
-    'its provider breaks the connection',
-    () => {
-      throw new BreakConnectionError();
-    },
-  ],
-  ['the program stops it', ({ app }) => app.get(RunningTurns, { strict: false }).stopAll('cut')],
-];
-
-describe.each(CAUSES)('a turn that is cut because %s', (_, cut) => {
+describe('a turn whose provider breaks the connection', () => {
   const observer = new RecordingObserver();
   let service: Service;
 
@@ -30,11 +19,10 @@ describe.each(CAUSES)('a turn that is cut because %s', (_, cut) => {
   afterAll(() => service.close());
 
   function prepare(): void {
-    service.app.get(ScriptedProvider).play(async function* (_turn, { signal }) {
+    service.app.get(ScriptedProvider).play(async function* () {
       yield { type: 'text', delta: 'half an ans' };
       await new Promise((resolve) => setImmediate(resolve));
-      cut(service);
-      await new Promise((resolve) => (signal.aborted ? resolve(undefined) : signal.addEventListener('abort', resolve)));
+      throw new BreakConnectionError();
     });
   }
 

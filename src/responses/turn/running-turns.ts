@@ -4,7 +4,6 @@ import type { Tenant } from '../../access/index.js';
 import { Roster } from '../../roster.js';
 import { ApiError } from '../../protocol/index.js';
 import type { ActiveTurn } from './active-turn.js';
-import type { StopReason } from './stop-reason.js';
 import type { BegunTurn } from './turn-observer.js';
 
 /** The running turns of this process. Shutdown refuses new ones and waits for the rest. */
@@ -67,11 +66,6 @@ export class RunningTurns {
     this.closed = true;
     if (this.turns.size === 0) this.whenIdle.resolve(undefined);
     return this.whenIdle.promise;
-  }
-
-  /** Stops every turn. */
-  stopAll(reason: StopReason): void {
-    for (const turn of this.turns) turn.stop(reason);
   }
 
   /** Stops every turn because the process ends; another process or the next start goes on with background turns if it can. */
