@@ -11,9 +11,8 @@ import { faultOfHeader, lowerCased } from './headers.js';
 import { McpObserver } from './mcp-observer.js';
 import { McpListError, type McpServer, type McpToolParam } from './mcp-server.js';
 import { OwnServers } from './own-servers.js';
-import { readServersFile } from './read-servers-file.js';
 import { RunningServer, type RunningServerParts } from './running-server.js';
-import type { McpServerEntry, ServersFile } from './servers-file.js';
+import { type McpServerEntry, readServersFile, type ServersFile } from './servers-file.js';
 
 /** The library of the protocol. */
 const MCP_PACKAGE = '@modelcontextprotocol/client';

@@ -6,7 +6,6 @@ import type * as OpenAI from 'openai/resources/responses/responses';
 
 import { quote } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
-import { DEFAULTS } from './defaults.js';
 import { McpFailure } from './failures.js';
 import type { McpObserver } from './mcp-observer.js';
 import type { McpApproval, McpCallOptions, McpOutcome, McpServer, McpToolInfo } from './mcp-server.js';
@@ -17,6 +16,7 @@ import {
   type ServerToolOptions,
   type ServerToolResult,
 } from './server-tool.js';
+import { DEFAULTS } from './servers-file.js';
 import { toOutput } from './to-output.js';
 import type { ToolInput } from './tool-input.js';
 

@@ -4,12 +4,12 @@ import { DiscoveryService, MetadataScanner, ModuleRef } from '@nestjs/core';
 import { firstLineOf } from '../../config/index.js';
 import { ApiError } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
-import { DEFAULTS } from './defaults.js';
 import { McpObserver } from './mcp-observer.js';
 import type { McpServer, McpToolParam } from './mcp-server.js';
 import { OwnServer, type OwnTool } from './own-server.js';
 import { RequestSlots } from './request-slots.js';
 import { DEFAULT_LABEL, SERVER_TOOL, type ServerToolHandler, type ServerToolOptions } from './server-tool.js';
+import { DEFAULTS } from './servers-file.js';
 import { compileInput } from './tool-input.js';
 
 /** Names that every upstream could be told. */

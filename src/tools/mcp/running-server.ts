@@ -7,13 +7,12 @@ import { SHORTEST_SECRET } from '../../providers/index.js';
 import type { Clock } from '../../time/index.js';
 import type { HttpClient } from './bounded-fetch.js';
 import { CalledServer } from './called-server.js';
-import { DEFAULTS } from './defaults.js';
 import { lowerCased } from './headers.js';
 import type { McpObserver } from './mcp-observer.js';
 import type { McpToolParam } from './mcp-server.js';
 import { OAuthTokens } from './oauth-tokens.js';
 import { ServerConnections } from './server-connections.js';
-import type { McpServerEntry } from './servers-file.js';
+import { DEFAULTS, type McpServerEntry } from './servers-file.js';
 import type { CallTokens } from './tool-call.js';
 import { secretsInUrl } from './url-secrets.js';
 
