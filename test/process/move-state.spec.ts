@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
@@ -120,6 +121,25 @@ describe('export and import', () => {
     await run(state, ['import'], '{"format":"antiphon-state","version":1}\n{"kind":"end"}\n');
     const exit = await run({ ...state, LOG_LEVEL: 'error' }, ['export', '--tenant', 'acmee']);
     expect(exit).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The tenant 'acmee' has nothing here /) });
+    expect(exit.stdout).not.toContain('"kind":"end"');
+  });
+
+  it.each([
+    ['a response', 'row 1 of responses', "UPDATE responses SET body = 'xxxx'"],
+    ['a job', 'row 1 of jobs', "INSERT INTO jobs VALUES (1, 'turns', 'broken', 'xxxx', 0)"],
+  ])('an export of a file with damage in %s is refused in one sentence, which says where it is', async (...damage) => {
+    const [, place, statement] = damage;
+    const state = await stateOf('sqlite');
+    const service = await startProcess(state);
+    await service.client.post('{"model":"gpt-5","input":"Hello"}');
+    service.kill('SIGTERM');
+    await service.exited;
+    const database = new DatabaseSync(join(state['STATE_DIR'] ?? '', 'antiphon.sqlite'));
+    database.exec(statement);
+    database.close();
+    const exit = await run({ ...state, LOG_LEVEL: 'fatal' }, ['export']);
+    const said = new RegExp(`^${place}: The state in STATE_DIR \\(.*\\) is damaged \\(.*\n$`);
+    expect(exit).toMatchObject({ code: 1, stderr: expect.stringMatching(said) });
     expect(exit.stdout).not.toContain('"kind":"end"');
   });
 

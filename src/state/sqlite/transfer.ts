@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 import type { Tenant } from '../../access/index.js';
+import { StoreUnavailableError } from '../errors.js';
 import type { InProcessJobQueue } from '../in-process/jobs.js';
 import { toKey } from '../keys.js';
 import { readLog } from '../log-columns.js';
@@ -203,13 +204,14 @@ export class SqliteTransfer extends StateTransfer {
       (row) => row.conversation,
     );
     for await (const row of conversations) {
-      const conversation = toMovedConversation(row);
+      const conversation = this.decode(`row ${row.conversation} of conversations`, () => toMovedConversation(row));
       yield conversation;
       for (let after = -1; ;) {
         const rows = await thread.call('entries', row.conversation, after);
         const last = rows.at(-1);
         if (last === undefined) break;
-        yield toMovedEntries(conversation, rows);
+        const place = `items after ${after} of ${conversation.record.id}`;
+        yield this.decode(place, () => toMovedEntries(conversation, rows));
         after = last.position;
       }
     }
@@ -218,7 +220,18 @@ export class SqliteTransfer extends StateTransfer {
       (row) => row.response,
     );
     for await (const row of responses) {
-      yield toMovedResponse(row, readLog(row.turn === null ? [] : await thread.call('events', row.response)));
+      const batches = row.turn === null ? [] : await thread.call('events', row.response);
+      yield this.decode(`row ${row.response} of responses`, () => toMovedResponse(row, readLog(batches)));
+    }
+  }
+
+  /** Throws StateTransferError for text that cannot be parsed, with the place of it: who exports may be about to leave a damaged file. */
+  private decode<T>(place: string, read: () => T): T {
+    try {
+      return this.thread.decode(read);
+    } catch (cause) {
+      if (!(cause instanceof StoreUnavailableError)) throw cause;
+      throw new StateTransferError(`${place}: ${cause.message}`, { cause });
     }
   }
 
@@ -227,7 +240,9 @@ export class SqliteTransfer extends StateTransfer {
       (after) => this.thread.call('jobs', after),
       (row) => row.number,
     );
-    for await (const { queue, id, data } of jobs) yield { kind: 'job', queue, id, data: JSON.parse(data) as object };
+    for await (const { number, queue, id, data } of jobs) {
+      yield { kind: 'job', queue, id, data: this.decode(`row ${number} of jobs`, () => JSON.parse(data) as object) };
+    }
   }
 
   override secrets(): Promise<Readonly<Record<string, string>>> {
