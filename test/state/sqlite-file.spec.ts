@@ -7,8 +7,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
+import { FakeClock } from '../../src/testing/index.js';
+import { whenEnded } from '../support/background.js';
 import { ServiceLog } from '../support/service-log.js';
 import { type Service, startService } from '../support/service.js';
+import { sqliteIn } from './sqlite-fixture.js';
 
 const UNAVAILABLE = { status: 503, code: 'service_unavailable' };
 
@@ -73,9 +76,7 @@ describe('a service whose file', () => {
     ['an item of a conversation', "UPDATE conversation_items SET body = 'xxxx'"],
   ])('a service whose file has damage in %s answers 503 and says which file it is', async (_what, damage) => {
     const ids = await fill();
-    const database = new DatabaseSync(join(directory, FILE_NAME));
-    database.exec(damage);
-    database.close();
+    damageFile(damage);
     await using service = await start();
     const client = clientOf(service);
     using log = ServiceLog.begin();
@@ -94,6 +95,28 @@ describe('a service whose file', () => {
     expect(log.complaints.join('\n')).not.toContain('SyntaxError');
     expect(await ask(client)).toMatchObject({ status: 'completed' });
   });
+
+  it('a service whose file has a job that cannot be read starts, and does without that one', async () => {
+    await fill();
+    damageFile("INSERT INTO jobs (queue, id, data, attempts) VALUES ('turns', 'broken', 'xxxx', 0)");
+    const log = ServiceLog.begin();
+    const backend = sqliteIn(directory, new FakeClock());
+    await backend.start();
+    await backend.stop();
+    log[Symbol.dispose]();
+    expect(log.complaints).toEqual([
+      expect.stringContaining('job broken of queue turns cannot be read and is left out'),
+    ]);
+    await using service = await start();
+    const { id } = await clientOf(service).responses.create({ model: 'gpt-5', input: 'Hello', background: true });
+    expect((await whenEnded(service, id)).status).toBe('completed');
+  });
+
+  function damageFile(statement: string): void {
+    const database = new DatabaseSync(join(directory, FILE_NAME));
+    database.exec(statement);
+    database.close();
+  }
 
   /** Keeps a turn of a conversation, and stops. */
   async function fill(): Promise<{ readonly response: string; readonly conversation: string }> {
