@@ -38,7 +38,11 @@ export function faultOfHeader(name: string, value: unknown): string | undefined 
   }
 }
 
-/** Headers with their names in lower case. */
-export function lowerCased(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+/** Headers with their names in lower case, and a token, if there is one, that is sent as `Bearer`. */
+export function toHeaders(
+  headers: Readonly<Record<string, string>>,
+  token: string | null | undefined,
+): Readonly<Record<string, string>> {
+  const named = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  return token == null ? named : { ...named, authorization: `Bearer ${token}` };
 }

@@ -7,7 +7,7 @@ import { requirePackages } from '../../require-packages.js';
 import { Clock } from '../../time/index.js';
 import { didYouMean } from '../../validation/index.js';
 import type { HttpClient } from './bounded-fetch.js';
-import { faultOfHeader, lowerCased } from './headers.js';
+import { faultOfHeader, toHeaders } from './headers.js';
 import { McpObserver } from './mcp-observer.js';
 import { McpListError, type McpServer, type McpToolParam } from './mcp-server.js';
 import { OwnServers } from './own-servers.js';
@@ -278,13 +278,11 @@ function headersOf({ headers, authorization }: McpToolParam, param: string): Rea
     const fault = faultOfHeader(name, value);
     if (fault !== undefined) throw ApiError.badRequest(`Invalid '${param}.headers': it ${fault}.`, `${param}.headers`);
   }
-  const own = lowerCased(headers ?? {});
-  if (authorization == null) return own;
   const place = `${param}.authorization`;
-  if (faultOfHeader('authorization', authorization) !== undefined) {
+  if (authorization != null && faultOfHeader('authorization', authorization) !== undefined) {
     throw ApiError.badRequest(`Invalid '${place}': it must be a token.`, place);
   }
-  return { ...own, authorization: `Bearer ${authorization}` };
+  return toHeaders(headers ?? {}, authorization);
 }
 
 function isSame(a: McpServerEntry, b: McpServerEntry): boolean {

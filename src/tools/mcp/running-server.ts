@@ -7,7 +7,7 @@ import { SHORTEST_SECRET } from '../../providers/index.js';
 import type { Clock } from '../../time/index.js';
 import type { HttpClient } from './bounded-fetch.js';
 import { CalledServer } from './called-server.js';
-import { lowerCased } from './headers.js';
+import { toHeaders } from './headers.js';
 import type { McpObserver } from './mcp-observer.js';
 import type { McpToolParam } from './mcp-server.js';
 import { OAuthTokens } from './oauth-tokens.js';
@@ -93,7 +93,7 @@ export class RunningServer {
     const { entry, url, connections } = this;
     const { timeouts = {} } = entry;
     const { http, ...parts } = this.parts;
-    const headers = { ...ownHeaders(entry), ...own };
+    const headers = { ...toHeaders(entry.headers ?? {}, entry.authorization), ...own };
     // A token of the request takes the place of the operator's.
     const tokens = own['authorization'] === undefined ? this.tokensFor(callerToken) : null;
     // Shorter texts are parts of many others.
@@ -159,11 +159,6 @@ class SentTokens implements CallTokens {
     if (this.known?.sent !== sent) this.known = { sent, secrets: [...secrets, ...sent] };
     return this.known.secrets;
   }
-}
-
-function ownHeaders({ headers = {}, authorization }: McpServerEntry): Readonly<Record<string, string>> {
-  const own = lowerCased(headers);
-  return authorization === undefined ? own : { ...own, authorization: `Bearer ${authorization}` };
 }
 
 function forwardableOf({
