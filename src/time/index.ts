@@ -4,3 +4,4 @@ export * from './interrupts.js';
 export * from './last-waits.js';
 export * from './maybe-promise.js';
 export * from './shared-clock.js';
+export * from './until-aborted.js';

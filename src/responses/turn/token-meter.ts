@@ -12,7 +12,7 @@ import {
   type ModelProviderBase,
   type Turn,
 } from '../../providers/index.js';
-import { Clock } from '../../time/index.js';
+import { Clock, untilAborted } from '../../time/index.js';
 
 /** How far a count has to go, and what stops it. */
 interface Stoppable extends CountOptions {
@@ -105,14 +105,6 @@ export class TokenMeter {
       options.signal.removeEventListener('abort', stop);
     }
   }
-}
-
-/** Waits for a promise until the signal aborts, then rejects with its reason: not every provider listens. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    promise.then(resolve, reject);
-  });
 }
 
 function requireCount(tokens: unknown): number {

@@ -5,7 +5,7 @@ import type { Logger } from '@nestjs/common';
 import type * as OpenAI from 'openai/resources/responses/responses';
 
 import { quote } from '../../logging/index.js';
-import type { Clock } from '../../time/index.js';
+import { type Clock, untilAborted } from '../../time/index.js';
 import { McpFailure } from './failures.js';
 import type { McpObserver } from './mcp-observer.js';
 import type { McpApproval, McpCallOptions, McpOutcome, McpServer, McpToolInfo } from './mcp-server.js';
@@ -164,13 +164,4 @@ function toOutcome(result: ServerToolResult): McpOutcome {
 
 function toToolError(text: string): OpenAI.McpToolCallError {
   return { type: 'mcp_tool_execution_error', content: [{ type: 'text', text }] };
-}
-
-/** Waits for a promise; rejects with the reason of the signal when it aborts first. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason as Error);
-  if (signal.aborted) abort();
-  else signal.addEventListener('abort', abort, { once: true });
-  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
 }

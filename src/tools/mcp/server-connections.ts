@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../time/index.js';
+import { type Clock, type Timer, untilAborted } from '../../time/index.js';
 import type { McpConnection, ConnectionSettings } from './connection.js';
 import { McpFailure } from './failures.js';
 import { RequestSlots } from './request-slots.js';
@@ -162,14 +162,4 @@ export class ServerConnections {
     pooled.idle?.cancel();
     if (this.pooled.get(key) === pooled) this.pooled.delete(key);
   }
-}
-
-/** Waits for what others wait for, too. Rejects with the reason of the signal. */
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
