@@ -174,7 +174,8 @@ export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implemen
     const table = {
       name: 'files',
       within: { owner: this.owners.find(tenant) },
-      filter: { purpose: page.purpose },
+      // What is stored is a known purpose; a client may ask for any text, which PostgreSQL would refuse with NUL.
+      filter: { purpose: page.purpose === undefined ? undefined : toKey(page.purpose) },
       isListed: `kind = 'file' AND expires_at > ${this.now()}`,
       isCursor: `kind IN ('file', 'ended')`,
     };

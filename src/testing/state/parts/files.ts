@@ -229,6 +229,7 @@ export const FILES = part('files', 'files', ({ openOnce, it, describe, beforeEac
     requireAlike(await page({ after: 'd' }), ['e', false]);
     requireAlike(await page({ order: 'desc', after: 'd' }), ['cb', true]);
     requireAlike(await page({ purpose: 'vision' }), ['ab', false]);
+    for (const purpose of ['\0', '\ud800', 'x'.repeat(10_000)]) requireAlike(await page({ purpose }), ['', false]);
     await files.delete(tenant, 'b');
     await purge();
     requireAlike(await page({ after: 'b' }), ['cd', true]);
