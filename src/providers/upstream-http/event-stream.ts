@@ -32,7 +32,8 @@ export class EventStreamReader {
   constructor(onEvent: (event: StreamedEvent) => void) {
     this.parser = createParser({
       maxBufferSize: LONGEST_EVENT,
-      onEvent: ({ event, data }) => onEvent({ event, data: withoutField(data) }),
+      onEvent: (event) =>
+        onEvent(event.data.startsWith('data:') ? { ...event, data: withoutField(event.data) } : event),
       onError: (error) => {
         if (error.type === 'max-buffer-size-exceeded') throw error;
         // Some servers send an `error:` field instead of an event.
@@ -60,5 +61,5 @@ export class EventStreamReader {
 
 /** The data of an event without a name of the field in it. */
 export function withoutField(data: string): string {
-  return data.startsWith('data:') ? data.replace(DOUBLED, '') : data;
+  return data.replace(DOUBLED, '');
 }
