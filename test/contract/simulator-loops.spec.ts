@@ -129,10 +129,10 @@ const WAYS: readonly Way[] = [
   { name: 'a stateless replay on one socket', chained: false, settings: STATELESS, use: ON_ONE_SOCKET },
 ];
 
-describe.each(WAYS)('an agent without a framework, by $name', ({ chained, settings, use }) => {
-  const service = useService({ environment: { SIMULATOR_TOOL_ROUNDS: ROUNDS } });
-  const fits = new Ajv2020().compile(forecast.parameters);
+const service = useService({ environment: { SIMULATOR_TOOL_ROUNDS: ROUNDS } });
+const fits = new Ajv2020().compile(forecast.parameters);
 
+describe.each(WAYS)('an agent without a framework, by $name', ({ chained, settings, use }) => {
   const run = (more: Partial<LoopSettings>, prompt = PROMPT) =>
     use(service, (turn) =>
       runLoop(turn, { model: 'gpt-5', tools: [forecast], ...settings, ...more }, { prompt, chained }),
