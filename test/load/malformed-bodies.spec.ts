@@ -124,6 +124,8 @@ function* everyEdit(values: readonly string[]): Generator<string> {
 
 function* editsAt(sample: Json, place: number, values: readonly string[]): Generator<string> {
   yield writeEdited(sample, place, { kind: 'remove' });
-  for (const json of values) yield writeEdited(sample, place, { kind: 'replace', json });
+  // What is around the place is written once: no sample has this character.
+  const [before = '', after = ''] = writeEdited(sample, place, { kind: 'replace', json: '\0' }).split('\0');
+  for (const json of values) yield before + json + after;
   yield writeEdited(sample, place, { kind: 'add', name: '"__proto__"', json: values[0] ?? '' });
 }
