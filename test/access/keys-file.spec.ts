@@ -5,6 +5,7 @@ import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { ServiceLog } from '../support/service-log.js';
 import { ApiClient } from '../support/api-client.js';
+import { pause } from '../support/pause.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { bearer, KeysFile, sha256 } from './keys.js';
@@ -48,7 +49,7 @@ async function changeFile(change: () => Promise<void>): Promise<void> {
 
 /** Waits until a key has the expected status: the file is read on its own time. */
 async function untilStatus(key: string, status: number): Promise<void> {
-  while ((await statusOf(key)) !== status) await new Promise((resolve) => setImmediate(resolve));
+  while ((await statusOf(key)) !== status) await pause();
 }
 
 describe('KEYS_FILE', () => {

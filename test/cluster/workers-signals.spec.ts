@@ -6,6 +6,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
+import { pause } from '../support/pause.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { endProcesses } from '../support/process-service.js';
 import type { SocketClient } from '../support/socket-client.js';
@@ -122,7 +123,7 @@ describe('an end', () => {
     const service = await startWorkers(database.url, { ...STUCK, DRAIN_TIMEOUT_MS: FOR_EVER });
     const [killed, left] = await beginOnAll(service);
     service.kill('SIGTERM');
-    while ((await service.client.send({ path: '/readyz' })).status !== 503);
+    while ((await service.client.send({ path: '/readyz' })).status !== 503) await pause();
     process.kill(service.workers()[0] as number, 'SIGKILL');
     expect(await killed?.closed).toMatchObject({ code: 1006 });
     // Nothing is left to wait for as soon as this one is gone.

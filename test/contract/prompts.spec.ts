@@ -8,6 +8,7 @@ import { BadRequestError } from 'openai';
 import type { Turn } from '../../src/providers/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { WrittenTurns } from '../support/held-turns.js';
+import { pause } from '../support/pause.js';
 import { type Service, startService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
 import { SteeredLane } from '../support/steered-lane.js';
@@ -157,7 +158,7 @@ describe('a request that names a prompt', () => {
     await socket.turn(body);
     expect(contentsOf(lastTurn())).toMatchObject(seen);
     const { id } = await client().responses.create({ ...body, background: true } as never);
-    while ((await client().responses.retrieve(id)).status !== 'completed');
+    while ((await client().responses.retrieve(id)).status !== 'completed') await pause();
     expect(contentsOf(lastTurn())).toMatchObject(seen);
     const counted = await client().responses.inputTokens.count(body);
     const plain = await client().responses.inputTokens.count({
@@ -265,14 +266,14 @@ describe('PROMPTS_FILE', () => {
     const versions = [{ version: '1', model: 'scripted', instructions: 'New.', input: 'Hi' }];
     await writeFile(path, JSON.stringify({ prompts: [{ id: 'pmpt_new', versions }] }));
     process.emit('SIGHUP');
-    while ((await answer()) !== 'New.');
+    while ((await answer()) !== 'New.') await pause();
     await writeFile(path, 'prompts: [{ id: pmpt_new }]');
     process.emit('SIGHUP');
     await new Promise((resolve) => setImmediate(resolve));
     expect(await answer()).toBe('New.');
     await writeFile(path, FILE);
     process.emit('SIGHUP');
-    while ((await answer()) !== null);
+    while ((await answer()) !== null) await pause();
   });
 
   it.each<[string, RegExp]>([

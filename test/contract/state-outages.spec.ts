@@ -8,6 +8,7 @@ import { type Service, SLOW_REFUSALS, startService } from '../support/service.js
 import { SocketClient } from '../support/socket-client.js';
 import { HeldTurns } from '../support/held-turns.js';
 import { transcript } from '../support/output.js';
+import { pause } from '../support/pause.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { Refusal, type WireResponse } from '../support/transport.js';
 import { REFUSED_TURNS, SESSION_TURNS, TRANSPORTS } from '../support/transports.js';
@@ -67,7 +68,7 @@ describe('a database that is away', () => {
 
   /** Nothing but the service itself brings it back. */
   const whenReady = async (): Promise<void> => {
-    for (let status = 503; status !== 200;) [status] = await readiness();
+    while ((await readiness())[0] !== 200) await pause();
   };
 
   /** A response that is made as soon as the service can: one that does not wait long refuses also what a busy machine delays. */
@@ -78,6 +79,7 @@ describe('a database that is away', () => {
       } catch (error) {
         expect(error).toMatchObject({ status: 503 });
       }
+      await pause();
     }
   };
 

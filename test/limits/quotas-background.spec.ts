@@ -5,6 +5,7 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { createInBackground, IN_BACKGROUND, whenEnded } from '../support/background.js';
 import { useFreshService } from '../support/describe-service.js';
 import { HeldTurns } from '../support/held-turns.js';
+import { pause } from '../support/pause.js';
 import { startServiceIn, STATES } from '../support/state-backends.js';
 
 const USED = [
@@ -44,7 +45,7 @@ describe.each(STATES)('limits of background turns in $state', ({ open }) => {
       for (;;) {
         const take = { ...unlimited, key: JSON.stringify(['*', '*', 'anybody']), requests: 1 };
         if (wanted(1000 - (await counters.take(take)).tokens)) return;
-        await new Promise(setImmediate);
+        await pause();
       }
     };
 

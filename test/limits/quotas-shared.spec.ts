@@ -7,6 +7,7 @@ import { createInBackground, whenEnded } from '../support/background.js';
 import { type Replicas, SHARED_STATES, startReplicas } from '../support/state-backends.js';
 import type { Service } from '../support/service.js';
 import { HeldTurns } from '../support/held-turns.js';
+import { pause } from '../support/pause.js';
 import { SocketClient } from '../support/socket-client.js';
 
 describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
@@ -49,7 +50,10 @@ describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
         () => undefined,
         (error: unknown) => error,
       );
-      if (refusal === undefined) continue;
+      if (refusal === undefined) {
+        await pause();
+        continue;
+      }
       expect(refusal).toMatchObject({ status: 429, message: expect.stringContaining('tokens per minute') });
       return;
     }
@@ -147,6 +151,7 @@ describe.each(SHARED_STATES)('limits of replicas with $state', ({ open }) => {
       await using again = await SocketClient.open(two);
       again.create({ model: 'scripted', input: 'hi' });
       if ((await again.next()).type !== 'error') break;
+      await pause();
     }
     await Promise.all(clients.map((client) => client[Symbol.asyncDispose]()));
   });

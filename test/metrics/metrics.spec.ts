@@ -5,6 +5,7 @@ import { Clock, ModelError, Random } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { useFreshService } from '../support/describe-service.js';
 import { freePort } from '../support/ports.js';
+import { pause } from '../support/pause.js';
 import { PausingClock } from '../support/clocks.js';
 import { ChosenRandom } from '../support/routing/chosen-random.js';
 import { type RoutedService, startRoutedService } from '../support/routing/routed-service.js';
@@ -35,7 +36,7 @@ describe('metrics', () => {
     await client.responses.create(say);
     await client.responses.stream(say).finalResponse();
     const queued = await client.responses.create({ ...say, background: true });
-    while ((await client.responses.retrieve(queued.id)).status !== 'completed') await new Promise(setImmediate);
+    while ((await client.responses.retrieve(queued.id)).status !== 'completed') await pause();
     const hello = { model: 'scripted', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }] };
     expect((await service.api.post('messages', hello)).status).toBe(200);
     await using socket = await SocketClient.open(service);
@@ -106,7 +107,7 @@ describe('metrics', () => {
 
   it('metrics count the calls about background responses as operations of `responses`', async () => {
     const { id } = await service.client().responses.create({ ...say, background: true });
-    while ((await service.client().responses.retrieve(id)).status !== 'completed') await new Promise(setImmediate);
+    while ((await service.client().responses.retrieve(id)).status !== 'completed') await pause();
     const samples = await scrape(service);
     for (const method of ['create', 'start', 'finish']) {
       const done = { operation: `responses.${method}`, outcome: 'ok' };

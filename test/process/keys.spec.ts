@@ -10,6 +10,7 @@ import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { bearer, sha256 } from '../access/keys.js';
 import { ApiClient } from '../support/api-client.js';
+import { pause } from '../support/pause.js';
 import { endProcesses, type Exit, runToEnd } from '../support/process-service.js';
 import { startService } from '../support/service.js';
 
@@ -56,7 +57,7 @@ describe('antiphon keys', () => {
       const client = new ApiClient(service.baseURL, bearer(key));
       const untilStatus = async (status: number): Promise<void> => {
         clock.advance(CHECK_MS);
-        while ((await client.get('responses/resp_1')).status !== status) await new Promise(setImmediate);
+        while ((await client.get('responses/resp_1')).status !== status) await pause();
       };
       await untilStatus(404);
       expect((await client.post('responses', { model: 'gpt-5', input: 'Hi' })).body).toMatchObject({

@@ -1,5 +1,6 @@
 import type { UsagePage, UsageResult } from '../../src/resources/usage/usage-page.js';
 import type { Service } from './service.js';
+import { pause } from './pause.js';
 
 /** Asks for a report, and expects it. */
 export async function usageOf(service: Service, query = '', apiKey = 'test'): Promise<UsagePage> {
@@ -25,5 +26,6 @@ export async function resultsOf(
     const counted = results.reduce((sum, result) => sum + result.turns, 0);
     if (counted > turns) throw new Error(`${counted} turns were counted, not ${turns}: ${JSON.stringify(results)}`);
     if (counted === turns) return results;
+    await pause();
   }
 }
