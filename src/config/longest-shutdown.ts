@@ -1,3 +1,4 @@
+import { LONGEST_DELAY_MS } from '../time/index.js';
 import type { Environment } from './environment.js';
 
 type ShutdownTimes = Pick<Environment, 'SHUTDOWN_DELAY_MS' | 'DRAIN_TIMEOUT_MS' | 'SHUTDOWN_MARGIN_MS'>;
@@ -9,7 +10,7 @@ export function longestShutdownMs({ SHUTDOWN_DELAY_MS, DRAIN_TIMEOUT_MS, SHUTDOW
 }
 
 /** Leaves a second for the limit that a supervisor adds. */
-const LONGEST_MS = 2_147_483_647 - 1000;
+const LONGEST_MS = LONGEST_DELAY_MS - 1000;
 
 /** The exit code of a process that a second Ctrl+C has ended, as shells count signals. */
 export const INTERRUPTED = 130;

@@ -13,6 +13,8 @@ import {
   ValidateIf,
 } from 'class-validator';
 
+import { LONGEST_DELAY_MS } from '../time/index.js';
+
 /**
  * The kinds of environment variables. Each converts the text of a variable and validates it; a text that cannot be
  * converted is passed to the validator unchanged. An empty text counts as not set.
@@ -37,9 +39,6 @@ const DECIMAL = /^(?:\d+(?:\.\d+)?|\.\d+)$/;
 
 /** Tolerance for shares that add up to one. */
 const ROUNDING = 1e-9;
-
-/** The longest delay of Node's timers; longer ones fire immediately. */
-const LONGEST_DELAY_MS = 2_147_483_647;
 
 /** A duration in milliseconds. */
 export function Milliseconds(min: number): PropertyDecorator {

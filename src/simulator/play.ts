@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-import type { Clock } from '../time/index.js';
+import { type Clock, LONGEST_DELAY_MS } from '../time/index.js';
 import type { ModelEvent, ModelSink } from '../providers/index.js';
 import type { Plan } from './step.js';
 
@@ -9,7 +9,6 @@ const BATCH_LENGTH = 64;
 
 /** Shorter pauses are added up to this, the resolution of timers, ms. */
 const SHORTEST_WAIT_MS = 1;
-const LONGEST_WAIT_MS = 2_147_483_647;
 
 /** An invalid event, for the fault `malformed`. */
 const NONSENSE = { type: 'text', delta: 42 } as unknown as ModelEvent;
@@ -43,7 +42,7 @@ export async function play(plan: () => Promise<Performance>, clock: Clock, sink:
         owedMs += step.ms / speed;
         if (owedMs < SHORTEST_WAIT_MS) break;
         await sayRest();
-        await clock.sleep(Math.min(owedMs, LONGEST_WAIT_MS), sink.signal);
+        await clock.sleep(Math.min(owedMs, LONGEST_DELAY_MS), sink.signal);
         owedMs = 0;
         break;
       case 'garble':

@@ -55,7 +55,7 @@ export class SystemClock extends Clock {
 }
 
 /** The longest delay of Node's timers, ms: for a longer one they fire at once. */
-const LONGEST_DELAY_MS = 2_147_483_647;
+export const LONGEST_DELAY_MS = 2_147_483_647;
 
 /** A timer that is cheap to refresh: a refresh only records the time, and an early timeout is set again. */
 class SystemTimer implements Timer {

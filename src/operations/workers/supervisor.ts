@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 
 import { describeShutdown, type Environment, INTERRUPTED, longestShutdownMs } from '../../config/index.js';
 import { writeLine } from '../../logging/index.js';
-import { Interrupts, SystemClock } from '../../time/index.js';
+import { Interrupts, LONGEST_DELAY_MS, SystemClock } from '../../time/index.js';
 import { forkWorker } from './fork-worker.js';
 import { Relay } from './relay.js';
 import { WorkerStartError } from './worker-process.js';
@@ -10,9 +10,6 @@ import { WorkerSlot, type WorkerSlotOptions } from './worker-slot.js';
 
 /** How much longer than its own limit a worker may take to exit, ms: it may still be able to say why. */
 const KILL_AFTER_MS = 1000;
-
-/** The longest interval of a timer, ms. */
-const FOR_EVER_MS = 2_147_483_647;
 
 /**
  * Runs WORKERS copies of this program until they are stopped, and passes signals on to them. Calls `announce` with
@@ -46,7 +43,7 @@ export async function superviseWorkers(
   // Without a file, SIGHUP ends the process as usual.
   if (readsFiles) process.on('SIGHUP', () => supervisor.reload());
   // Keeps this process alive while all workers have exited and will be restarted.
-  const alive = setInterval(() => undefined, FOR_EVER_MS);
+  const alive = setInterval(() => undefined, LONGEST_DELAY_MS);
   try {
     const url = await supervisor.start();
     if (url !== undefined) await announce(url);

@@ -1,7 +1,6 @@
 /** Parts of the JSON Schemas of PROVIDERS_FILE. */
 
-/** Maximum delay of Node's timers. */
-const LONGEST_DELAY_MS = 2_147_483_647;
+import { LONGEST_DELAY_MS } from '../../time/index.js';
 
 export const text = { type: 'string', minLength: 1 };
 export const member = { type: 'string', pattern: '^[A-Za-z][\\w.-]*$', description: 'must be the name of a member' };

@@ -15,7 +15,7 @@ import {
 
 import { reasonOf } from '../../providers/index.js';
 import { readVersion } from '../../read-version.js';
-import type { Clock } from '../../time/index.js';
+import { type Clock, LONGEST_DELAY_MS } from '../../time/index.js';
 import { parseJson } from '../../validation/index.js';
 import { type HttpClient, LONGEST_STREAM, type RequestScope, requestScope } from './bounded-fetch.js';
 import { McpFailure, SessionGoneError } from './failures.js';
@@ -42,8 +42,8 @@ export interface ConnectionSettings {
   readonly onListChanged: () => void;
 }
 
-/** Longest delay of Node's timers, ms: the limits of this service are shorter, and theirs are not needed. */
-const NO_LIMIT_MS = 2_147_483_647;
+/** For requests of the library, ms: the limits of this service are shorter. */
+const NO_LIMIT_MS = LONGEST_DELAY_MS;
 
 /** Pages of a list. */
 const MOST_PAGES = 64;

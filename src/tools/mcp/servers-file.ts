@@ -8,6 +8,7 @@ import {
   requireSchema,
   resolveReferences,
 } from '../../config/index.js';
+import { LONGEST_DELAY_MS } from '../../time/index.js';
 import { faultOfHeader } from './headers.js';
 import type { McpApproval, McpToolFilter } from './mcp-server.js';
 
@@ -89,9 +90,6 @@ interface TimeoutsEntry {
   /** How long a connection without requests stays open. */
   readonly idle_ms?: number;
 }
-
-/** Longest delay of Node's timers, ms. */
-const LONGEST_DELAY_MS = 2_147_483_647;
 
 const text = { type: 'string', minLength: 1 };
 const names = { type: 'array', items: text, uniqueItems: true };
