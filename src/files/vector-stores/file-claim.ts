@@ -1,7 +1,36 @@
 import type { ClaimedFile } from '../../state/index.js';
 import type { Clock, Timer } from '../../time/index.js';
-import { ClaimLostError } from './index-errors.js';
 import type { VectorLibrary } from './vector-library.js';
+
+/** A file cannot be indexed, whoever tries. */
+export class UnindexableError extends Error {
+  override readonly name = 'UnindexableError';
+
+  constructor(
+    readonly code: 'unsupported_file' | 'invalid_file' | 'server_error',
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** A file cannot be indexed now, which is not its fault. */
+export class NotNowError extends Error {
+  override readonly name = 'NotNowError';
+
+  constructor(
+    message: string,
+    /** When it may be tried again, ms from now. */
+    readonly pauseMs: number,
+  ) {
+    super(message);
+  }
+}
+
+/** The file is claimed by this process no more: it was cancelled, taken out or replaced, or the process stops. */
+export class ClaimLostError extends Error {
+  override readonly name = 'ClaimLostError';
+}
 
 /** A claim that is renewed while its file is indexed. */
 export class FileClaim {

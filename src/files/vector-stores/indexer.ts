@@ -25,8 +25,7 @@ import {
 } from '../../state/index.js';
 import { Clock, LastWaits, type Timer } from '../../time/index.js';
 import { chunkText } from './chunk-text.js';
-import { FileClaim } from './file-claim.js';
-import { ClaimLostError, NotNowError, UnindexableError } from './index-errors.js';
+import { ClaimLostError, FileClaim, NotNowError, UnindexableError } from './file-claim.js';
 import { embedAsUnits } from './hybrid-search.js';
 import { PAUSES, Waits } from './waits.js';
 import { VectorLibrary } from './vector-library.js';
