@@ -22,8 +22,7 @@ import {
   toHash,
 } from '../state/index.js';
 import { Clock } from '../time/index.js';
-import { inPieces } from './pieces.js';
-import { SentPieces } from './sent-pieces.js';
+import { inPieces, SentPieces } from './pieces.js';
 
 /** What stands for a purge where a file is deleted. */
 const NO_PURGE = -1;
