@@ -4,10 +4,12 @@ import type { Clock } from '../time/index.js';
 import { firstLineOf } from './data-file.js';
 import { WatchedFile } from './watched-file.js';
 
+/** The variables that name files which are read again on SIGHUP. */
+export const RELOADED_FILES = ['KEYS_FILE', 'LIMITS_FILE', 'MCP_SERVERS', 'PROMPTS_FILE', 'PROVIDERS_FILE'] as const;
+
 /** A file that a variable names, and what it holds. */
 export interface FileContent<T> {
-  /** The variable, such as `KEYS_FILE`. */
-  readonly variable: string;
+  readonly variable: (typeof RELOADED_FILES)[number];
   readonly path: string;
   /** What it holds in one word, such as `keys`. */
   readonly what: string;

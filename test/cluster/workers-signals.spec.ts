@@ -81,6 +81,21 @@ describe('an end', () => {
     await rm(folder, { recursive: true });
   });
 
+  it('SIGHUP has all workers read PROMPTS_FILE and MCP_SERVERS again where there is no other file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-workers-'));
+    const files = { PROMPTS_FILE: join(folder, 'prompts.json'), MCP_SERVERS: join(folder, 'servers.json') };
+    const prompts = [{ id: 'p', versions: [{ version: '1', model: TURN.model }] }];
+    await writeFile(files.PROMPTS_FILE, JSON.stringify({ prompts }));
+    await writeFile(files.MCP_SERVERS, JSON.stringify({ servers: { docs: { url: 'http://127.0.0.1:1/mcp' } } }));
+    const service = await startWorkers(database.url, { ...SLOW, ...files });
+    service.kill('SIGHUP');
+    for (const variable of Object.keys(files)) {
+      await service.written(new RegExp(`(?:${variable} was read again[^]*){2}`));
+    }
+    expect(await service.client.post(JSON.stringify(TURN))).toMatchObject({ status: 200 });
+    await rm(folder, { recursive: true });
+  });
+
   it('a shutdown of workers is the same when a terminal sends its signal to all of them', async () => {
     const service = await startWorkers(database.url, SLOW);
     const clients = await beginOnAll(service);

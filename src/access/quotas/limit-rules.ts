@@ -37,7 +37,7 @@ export class LimitRules implements OnModuleInit, OnApplicationShutdown {
     if (LIMITS_FILE === '') return;
     const read = (): Promise<readonly LimitRule[]> => readLimitsFile(LIMITS_FILE);
     const count = ({ length }: readonly LimitRule[]): number => length;
-    const file = { variable: 'LIMITS_FILE', path: LIMITS_FILE, what: 'rules', read, count };
+    const file = { variable: 'LIMITS_FILE' as const, path: LIMITS_FILE, what: 'rules', read, count };
     this.file = new ReloadedFile(file, [], clock, this.logger);
   }
 

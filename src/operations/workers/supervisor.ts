@@ -1,6 +1,12 @@
 import { Logger } from '@nestjs/common';
 
-import { describeShutdown, type Environment, INTERRUPTED, longestShutdownMs } from '../../config/index.js';
+import {
+  describeShutdown,
+  type Environment,
+  INTERRUPTED,
+  longestShutdownMs,
+  RELOADED_FILES,
+} from '../../config/index.js';
 import { writeLine } from '../../logging/index.js';
 import { Interrupts, LONGEST_DELAY_MS, SystemClock } from '../../time/index.js';
 import { forkWorker } from './fork-worker.js';
@@ -19,7 +25,7 @@ export async function superviseWorkers(
   environment: Environment,
   announce: (url: string) => Promise<void>,
 ): Promise<number> {
-  const { WORKERS, PROVIDERS_FILE, KEYS_FILE, LIMITS_FILE } = environment;
+  const { WORKERS } = environment;
   const stopLimitMs = longestShutdownMs(environment) + KILL_AFTER_MS;
   const clock = new SystemClock();
   const relay = new Relay();
@@ -39,7 +45,7 @@ export async function superviseWorkers(
   });
   process.on('SIGTERM', (signal) => supervisor.stop(signal));
   process.on('SIGINT', () => interrupts.arrived());
-  const readsFiles = [PROVIDERS_FILE, KEYS_FILE, LIMITS_FILE].some((path) => path !== '');
+  const readsFiles = RELOADED_FILES.some((variable) => environment[variable] !== '');
   // Without a file, SIGHUP ends the process as usual.
   if (readsFiles) process.on('SIGHUP', () => supervisor.reload());
   // Keeps this process alive while all workers have exited and will be restarted.

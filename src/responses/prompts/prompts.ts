@@ -34,7 +34,7 @@ export class Prompts implements OnModuleInit, OnApplicationShutdown {
 
   constructor({ PROMPTS_FILE: path }: Environment, clock: Clock) {
     const read = (): Promise<ReadonlyMap<string, Prompt>> => readPromptsFile(path);
-    const file = { variable: 'PROMPTS_FILE', path, what: 'prompts', read, count: sizeOf };
+    const file = { variable: 'PROMPTS_FILE' as const, path, what: 'prompts', read, count: sizeOf };
     this.file = path === '' ? null : new ReloadedFile(file, new Map(), clock, this.logger);
   }
 

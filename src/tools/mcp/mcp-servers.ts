@@ -77,7 +77,7 @@ export class McpServers implements OnModuleInit, OnApplicationShutdown {
     this.observer = observer;
     const read = async (): Promise<OperatorServers> => this.take(await readServersFile(MCP_SERVERS));
     const count = ({ servers }: OperatorServers): number => servers.size;
-    const file = { variable: 'MCP_SERVERS', path: MCP_SERVERS, what: 'servers', read, count };
+    const file = { variable: 'MCP_SERVERS' as const, path: MCP_SERVERS, what: 'servers', read, count };
     this.file = MCP_SERVERS === '' ? null : new ReloadedFile(file, NO_SERVERS, clock, this.logger);
   }
 
