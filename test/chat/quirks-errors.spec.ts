@@ -182,8 +182,6 @@ describe('errors of an upstream', () => {
       'choicesOfAnotherKind',
       'choiceThatIsNull',
       'deltaThatIsNull',
-      'deltaThatIsText',
-      'contentThatIsNumber',
       'callsThatAreText',
       'callThatIsNull',
       'usageThatIsText',

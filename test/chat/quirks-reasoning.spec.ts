@@ -38,6 +38,10 @@ describeService(
       ['a member `reasoning_text`', { reasoning_text: 'Hm.' }],
       ['a member with an object', { reasoning: { content: 'Hm.' } }],
       ['a member with a list of parts', { reasoning_content: [{ type: 'text', text: 'Hm.' }] }],
+      ['blocks of thinking', { thinking_blocks: [{ type: 'thinking', thinking: 'Hm.' }] }],
+      ['a part that is marked as a thought', { content: [{ type: 'text', text: 'Hm.', thought: true }] }],
+      ['a part of reasoning content', { content: [{ type: 'reasoning_content', reasoning_content: { text: 'Hm.' } }] }],
+      ['thoughts', { thoughts: 'Hm.' }],
       ['several members', { reasoning_text: 'Hm.', reasoning_content: 'Hm.', thinking: 'Hm.' }],
     ])('reasoning of an upstream is read from %s', async (_, delta) => {
       const answer = chunk({ content: [{ type: 'text', text: 'Four.' }] });

@@ -1,11 +1,13 @@
 import { expect, it } from '@jest/globals';
 
-import { chunk, completion, finish, streamOf } from './chunk-stream.js';
+import { chunk, completion, finish, openStreamOf, streamOf } from './chunk-stream.js';
 import type { ChatLogprob } from '../support/chat-upstream/chat-answer.js';
 import type { Quirks } from '../support/chat-upstream/quirks.js';
 import { saidIn } from '../support/output.js';
 import { deltasOf, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
+import { ServiceLog } from '../support/service-log.js';
+import type { Refusal } from '../support/transport.js';
 
 const TEXT = ['Grüezi', ' mit', 'enand ', '🏔️'];
 
@@ -49,7 +51,7 @@ const WORDINGS: readonly (readonly [wording: string, quirks: Quirks])[] = [
 
 describeService(
   'text of an upstream',
-  () => startChatService(),
+  () => startChatService({ provider: { retries: 0 } }),
   (service) => {
     it.each(WORDINGS)('text of an upstream is streamed piece by piece when it is said %s', async (_, quirks) => {
       const turn = await runTurn(service, { text: TEXT }, quirks);
@@ -102,6 +104,74 @@ describeService(
         expect(response.status).toBe('completed');
         expect(saidIn(response)).toEqual([{ text: 'Good day.' }]);
       }
+    });
+
+    it.each<[what: string, content: unknown, said: string]>([
+      ['a number', 42, '42'],
+      ['a boolean', [true], 'true'],
+      ['an object of its own', { city: 'Bern' }, '{"city":"Bern"}'],
+      ['a part with its text as content', [{ type: 'text', content: 'Good day.' }], 'Good day.'],
+      ['a part of sound with its words', [{ type: 'output_audio', transcript: 'Good day.' }], 'Good day.'],
+      ['a list of parts in an object', { parts: [{ text: 'Good ' }, { text: 'day.' }] }, 'Good day.'],
+    ])('text of an upstream is read from content that is %s', async (_, content, said) => {
+      for (const body of [streamOf([chunk({ content }), finish()]), JSON.stringify(completion({ content }))]) {
+        service.upstream.replay(body);
+        expect(saidIn((await sendTurn(service)).response)).toEqual([{ text: said }]);
+      }
+    });
+
+    it.each<[what: string, said: object, form: string]>([
+      [
+        'a part of another type',
+        { content: [{ type: 'video_url', video_url: { url: 'https://a.test' } }] },
+        'video_url',
+      ],
+      ['a member of another name', { output_image: 'iVBORw0KGgo=' }, 'output_image'],
+      ['a sound without its words', { audio: { data: 'AAAA' } }, 'audio'],
+      ['the output of a tool', { role: 'tool', content: 'noon' }, 'tool'],
+    ])('an answer of an upstream with nothing but %s fails, and the error names it', async (_, said, form) => {
+      for (const body of [
+        streamOf([chunk(said), finish()]),
+        JSON.stringify(completion(said, { finish_reason: 'stop' })),
+      ]) {
+        service.upstream.replay(body);
+        const error = await sendTurn(service).then(
+          () => undefined,
+          (refusal: unknown) => refusal as Refusal,
+        );
+        expect(error).toMatchObject({ status: 502, error: { code: 'server_error' } });
+        expect(error?.error['message']).toContain(`'${form}'`);
+      }
+    });
+
+    it('text of an upstream is told from the output of a tool, and the log says once that this is left out', async () => {
+      using log = ServiceLog.begin();
+      for (const call of [1, 2]) {
+        const output = chunk({ role: 'tool', tool_call_id: `call_${call}`, content: 'noon' });
+        service.upstream.replay(
+          streamOf([
+            chunk({ role: 'assistant', content: 'It is ' }),
+            output,
+            chunk({ role: 'assistant', content: '12.' }),
+            finish(),
+          ]),
+        );
+        expect(saidIn((await sendTurn(service)).response)).toEqual([{ text: 'It is 12.' }]);
+      }
+      expect(log.complaints).toEqual([expect.stringContaining("a message of the role 'tool'")]);
+    });
+
+    it.each<[what: string, choice: object]>([
+      ['a delta that is text', { delta: 'Good day.' }],
+      ['a text beside an empty delta', { delta: {}, text: 'Good day.' }],
+      ['a message that is text', { message: 'Good day.' }],
+      ['content in place of a delta', { content: 'Good day.' }],
+      ['a text as the member of a delta', { delta: { text: 'Good day.' } }],
+      ['its reason under another name', { delta: { content: 'Good day.' }, stop_reason: 'end_turn' }],
+    ])('text of an upstream is read from the only chunk, whose choice has %s', async (_, choice) => {
+      service.upstream.replay(openStreamOf([{ choices: [{ finishReason: 'stop', ...choice }] }]));
+      const { response } = await sendTurn(service);
+      expect([response.status, saidIn(response)]).toEqual(['completed', [{ text: 'Good day.' }]]);
     });
 
     it.each<[what: string, choice: object]>([

@@ -5,6 +5,7 @@ import type { IdGenerator, Item, ResponseSettings } from '../../protocol/index.j
 import type { Clock, Timer } from '../../time/index.js';
 import type { EmbeddingRequest, Embeddings } from '../embedding.js';
 import type { ModelError } from '../model-error.js';
+import type { FinishReason } from '../model-event.js';
 import { DEFAULT_EMBEDDING_BATCH, type ModelInfo } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
@@ -16,7 +17,7 @@ import { EmbeddingRoute } from '../upstream-http/embedding-route.js';
 import { readText } from '../upstream-http/read-text.js';
 import { type UpstreamAddress, UpstreamClient } from '../upstream-http/upstream-client.js';
 import type { UpstreamAnswer } from '../upstream-http/upstream-answer.js';
-import { toExchangeError } from '../upstream-http/exchange-error.js';
+import { notUnderstood, toExchangeError } from '../upstream-http/exchange-error.js';
 import { UpstreamTimeoutError } from '../upstream-http/exchange-timer.js';
 import { ChunkReader } from './answer/chunk-reader.js';
 import { CallCollector } from './answer/call-collector.js';
@@ -35,6 +36,9 @@ import { ToolTable } from './tools/tool-table.js';
 
 /** Between two signs of life while a whole answer is waited for, ms. */
 const SIGN_OF_LIFE_MS = 1000;
+
+/** Forms that are not understood, of which the log speaks. */
+const MOST_TOLD_FORMS = 16;
 
 /** Statuses of servers that refuse a request for what it is. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 405, 422, 501]);
@@ -93,6 +97,8 @@ export class ChatCompletionsProvider extends PushingProvider {
   private readonly outages = new OutageLog(this.logger);
   /** Whether the log says that images cannot be shown. */
   private hasHiddenImage = false;
+  /** The forms of which the log says that they are not understood. */
+  private readonly toldForms = new Set<string>();
 
   constructor(
     private readonly options: ChatCompletionsOptions,
@@ -159,6 +165,7 @@ export class ChatCompletionsProvider extends PushingProvider {
     if (finished === 'error') throw this.explain(new Error("the model's server reported an error"));
     if (finished === 'stop' && reader.lacksCall)
       throw this.explain(new Error('the model called a tool, and did not say which'));
+    this.judgeUnread(reader, finished);
     await sink.write(reader.end(finished));
     return true;
   }
@@ -231,6 +238,15 @@ export class ChatCompletionsProvider extends PushingProvider {
   private toRefusal({ status, headers }: Pick<UpstreamAnswer, 'status' | 'headers'>, text: string): ModelError {
     const retryAfterMs = readRetryAfter(headers, this.dependencies.clock.now());
     return toModelError(status, readFailure(text), { secrets: this.options.secrets, retryAfterMs });
+  }
+
+  /** Throws ModelError if the answer has nothing but what is not read; else the log says what is left out. */
+  private judgeUnread({ unread, hasAnswered }: ChunkReader, finished: FinishReason): void {
+    if (unread === undefined) return;
+    if (finished === 'stop' && !hasAnswered) throw this.explain(notUnderstood(unread));
+    if (this.toldForms.has(unread) || this.toldForms.size >= MOST_TOLD_FORMS) return;
+    this.toldForms.add(unread);
+    this.logger.warn(`'${this.options.name}' answers with ${unread}, which is left out: it is not understood`);
   }
 
   private tellOfImage(): void {

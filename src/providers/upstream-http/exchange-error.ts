@@ -14,3 +14,9 @@ export function toExchangeError(cause: unknown): ModelError {
   if (cause instanceof UpstreamTimeoutError) return serverError(SILENT, cause, { retry: 'other' });
   return serverError(BROKEN, cause);
 }
+
+/** The ModelError for an answer with nothing in it but what is not read. `what` names that, in words of this service. */
+export function notUnderstood(what: string): ModelError {
+  const message = `The model's server answered in a form that is not understood: ${what}.`;
+  return serverError(message, new Error(`the answer has nothing but ${what}`), { status: 502, retry: 'other' });
+}

@@ -60,8 +60,6 @@ export const NONSENSE_DATA = {
   choicesOfAnotherKind: '{"choices":"none"}',
   choiceThatIsNull: '{"choices":[null]}',
   deltaThatIsNull: '{"choices":[{"index":0,"delta":null,"finish_reason":null}]}',
-  deltaThatIsText: '{"choices":[{"index":0,"delta":"hello","finish_reason":null}]}',
-  contentThatIsNumber: '{"choices":[{"index":0,"delta":{"content":7},"finish_reason":null}]}',
   callsThatAreText: '{"choices":[{"index":0,"delta":{"tool_calls":"none"},"finish_reason":null}]}',
   callThatIsNull: '{"choices":[{"index":0,"delta":{"tool_calls":[null]},"finish_reason":null}]}',
   usageThatIsText: '{"choices":[],"usage":"many"}',

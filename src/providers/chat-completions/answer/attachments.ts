@@ -92,11 +92,6 @@ export class Attachments {
   }
 }
 
-/** Whether a part of the content is an image. */
-export function isImage({ type }: Members): boolean {
-  return type === 'image_url' || type === 'image' || type === 'output_image';
-}
-
 /** A URL citation, whose members some servers write into the annotation itself. */
 function toAnnotation(annotation: Members): Annotation | undefined {
   const { type, url_citation: nested } = annotation;
@@ -112,7 +107,8 @@ function placeOf(value: unknown): number {
 }
 
 /** The address of an image, which has its data if it is a `data:` URL. */
-function urlOf({ image_url: image, url, b64_json: data }: Members): string {
+function urlOf({ image_url: image, url, b64_json: data, inline_data: inline }: Members): string {
+  if (isObject(inline)) return `data:${textOrEmpty(inline.mime_type)};base64,${textOrEmpty(inline.data)}`;
   if (typeof data === 'string') return `data:image/png;base64,${data}`;
   return textOrEmpty(isObject(image) ? image.url : (image ?? url));
 }

@@ -34,12 +34,19 @@ export interface ChatChunk {
 
 /** The members of a delta, or of a whole message. */
 export interface ChatDelta {
+  readonly role?: unknown;
   readonly content?: unknown;
+  /** In place of the content. */
+  readonly text?: unknown;
   readonly reasoning_content?: unknown;
   readonly reasoning?: unknown;
   readonly reasoning_details?: unknown;
   readonly reasoning_text?: unknown;
   readonly thinking?: unknown;
+  readonly thinking_blocks?: unknown;
+  readonly thinking_content?: unknown;
+  readonly thought?: unknown;
+  readonly thoughts?: unknown;
   readonly refusal?: unknown;
   /** Sound, with its words as `transcript`. */
   readonly audio?: unknown;
@@ -58,13 +65,19 @@ export interface ChatChoice {
   readonly delta?: unknown;
   readonly message?: unknown;
   readonly text?: unknown;
+  readonly content?: unknown;
   readonly finish_reason?: unknown;
+  readonly finishReason?: unknown;
+  readonly stop_reason?: unknown;
   readonly logprobs?: unknown;
   /** Some servers have calls here instead of in the delta. */
   readonly tool_calls?: unknown;
   /** Some servers count here instead of in the chunk. */
   readonly usage?: unknown;
 }
+
+/** Characters of an upstream id. It is stored with each response, so longer ids are ignored. */
+const LONGEST_ID = 256;
 
 /** Codes of what is no error; some servers write them as text. */
 const SUCCESS = /^(?:0|2\d\d|ok|success)$/i;
@@ -77,7 +90,8 @@ export function parseChunk(json: string, secrets: readonly string[]): ChatChunk 
 /** Parses a chunk, or a list of them. Throws as `parseChunk`. */
 export function parseChunks(json: string, secrets: readonly string[]): readonly ChatChunk[] {
   const value = parse(json);
-  return Array.isArray(value) ? value.map((each) => toChunk(each, secrets)) : [toChunk(value, secrets)];
+  const isList = Array.isArray(value) && value.length > 0;
+  return isList ? value.map((each) => toChunk(each, secrets)) : [toChunk(value, secrets)];
 }
 
 function parse(json: string): unknown {
@@ -167,6 +181,17 @@ const REASONS: readonly (readonly [name: RegExp, reason: FinishReason | 'error']
   [/^(?:error|abort(?:ed)?|(?:user_)?cancel(?:led|ed)?|timeout|network_error|insufficient_system_resource)$/, 'error'],
 ];
 
+/** The reason in a choice. vLLM names what has stopped the model as `stop_reason` beside it. */
+export function reasonIn({ finish_reason: reason, finishReason: otherwise, stop_reason: stop }: ChatChoice): unknown {
+  return reason === undefined ? (otherwise ?? stop) : reason;
+}
+
+/** The words of a choice that has no delta and no message but a text in their place, or beside an empty one; undefined for none. */
+export function wordsIn({ text, content, delta, message }: ChatChoice): string | undefined {
+  if (isObject(message) || (isObject(delta) && Object.keys(delta).length > 0)) return undefined;
+  return [text, content, delta, message].find((value) => typeof value === 'string');
+}
+
 /** Why the model stopped: `error` if its server failed, undefined while it continues. */
 export function readFinish(reason: unknown): FinishReason | 'error' | undefined {
   if (typeof reason !== 'string' || reason === '') return undefined;
@@ -200,4 +225,15 @@ function readToken(value: unknown): Omit<Logprob, 'top_logprobs'> | undefined {
   if (typeof token !== 'string' || typeof logprob !== 'number') return undefined;
   const isBytes = Array.isArray(bytes) && bytes.every((byte) => typeof byte === 'number');
   return { token, logprob, bytes: isBytes ? bytes : [...Buffer.from(token, 'utf8')] };
+}
+
+/** Whether a delta has nothing but content, as most do. */
+export function hasOnlyContent(delta: ChatDelta): boolean {
+  for (const member in delta) if (member !== 'content' && member !== 'role') return false;
+  return true;
+}
+
+/** Whether a value is an id that can be stored. */
+export function isId(id: unknown): id is string {
+  return typeof id === 'string' && id !== '' && id.length <= LONGEST_ID;
 }

@@ -3,7 +3,7 @@ import { isObject, objectsIn } from '../../../validation/index.js';
 import type { FinishReason, ModelEvent } from '../../model-event.js';
 import { isOnlyOpaque } from '../opaque/opaque-members.js';
 import type { OpaqueCollector } from '../opaque/opaque-collector.js';
-import { Attachments, isImage } from './attachments.js';
+import { Attachments } from './attachments.js';
 import type { CallCollector } from './call-collector.js';
 import {
   type ChatChoice,
@@ -11,16 +11,17 @@ import {
   type ChatDelta,
   callsIn,
   endsWithCalls,
+  hasOnlyContent,
+  isId,
   oldCallIn,
   readFinish,
   readLogprobs,
+  reasonIn,
+  wordsIn,
 } from './chat-chunk.js';
-import { textsIn } from './content-parts.js';
+import { isImage, restOf, textsIn, unreadIn } from './content-parts.js';
 import { mergeUsage, readUsage, type ChatUsage } from './read-usage.js';
 import { type TaggedPiece, TagSplitter } from './tag-splitter.js';
-
-/** Characters of an upstream id. It is stored with each response, so longer ids are ignored. */
-const LONGEST_ID = 256;
 
 /**
  * Characters from which a text that equals all that was said before is its repetition. Shorter ones may be what the model says:
@@ -73,6 +74,10 @@ export class ChunkReader {
   /** What it was given: text and reasoning with their tags. */
   private tagged = '';
   private finish: FinishReason | 'error' | undefined;
+  /** Whether deltas are of a message that is not the model's, such as the output of a tool that its server runs. */
+  private isForeign = false;
+  /** What the upstream has said in a form that is not read; undefined for nothing. */
+  unread: string | undefined;
 
   constructor(
     private readonly calls: CallCollector,
@@ -104,7 +109,7 @@ export class ChunkReader {
     this.noteSources(chunk);
     const { choices } = chunk;
     if (!Array.isArray(choices)) return;
-    for (const choice of choices) {
+    for (const choice of choices.map((each: unknown) => (typeof each === 'string' ? { text: each } : each))) {
       if (isObject(choice) && (choice.index ?? 0) === (this.index ??= choice.index ?? 0)) this.readChoice(choice);
     }
   }
@@ -122,6 +127,12 @@ export class ChunkReader {
     if (this.hasSpoken) this.finish ??= 'stop';
     this.hasStopped = this.finish !== undefined;
     this.hasGoneOn = false;
+  }
+
+  /** Whether the answer has anything but reasoning. */
+  get hasAnswered(): boolean {
+    const { text, refusal, calls, attachments } = this;
+    return text !== '' || refusal !== '' || !calls.isEmpty || attachments.hasImages;
   }
 
   /** Whether the answer has an image that no item can show. */
@@ -156,7 +167,7 @@ export class ChunkReader {
   private readChoice(choice: ChatChoice): void {
     if (choice.logprobs != null) (this.logprobs ??= []).push(...readLogprobs(choice.logprobs));
     if (choice.usage != null) this.count(readUsage(choice.usage));
-    const finish = readFinish(choice.finish_reason);
+    const finish = readFinish(reasonIn(choice));
     if (finish === undefined && this.finish === undefined) this.readWords(choice);
     else this.readEnd(choice, finish);
   }
@@ -169,26 +180,34 @@ export class ChunkReader {
     const hasSpoken = this.events.length + this.calls.size > before;
     this.hasGoneOn ||= hasSpoken && this.finish !== undefined;
     this.hasStopped = !hasSpoken;
-    this.isCalling ||= endsWithCalls(choice.finish_reason);
+    this.isCalling ||= endsWithCalls(reasonIn(choice));
     // A proxy may add `stop` to the reason of its upstream.
     if (this.finish === undefined || hasSpoken || finish !== 'stop') this.finish = finish ?? this.finish;
   }
 
-  private readWords({ delta, message, text, tool_calls: calls }: ChatChoice): void {
+  private readWords(choice: ChatChoice): void {
+    const { delta, message, tool_calls: calls } = choice;
     if (isObject(delta)) this.readDelta(delta);
     if (isObject(message)) this.readMessage(message, isObject(delta));
     if (calls != null) this.callAll(callsIn(calls));
-    // As in the API before Chat Completions.
-    if (typeof text === 'string' && delta == null && message == null) this.readDelta({ content: text });
+    const words = wordsIn(choice);
+    // Beside an empty delta it may be all of the text again.
+    if (words !== undefined && !(isObject(delta) && words === this.text)) this.readDelta({ content: words });
   }
 
   private readDelta(delta: ChatDelta): void {
-    const { content } = delta;
+    const { content, role } = delta;
+    if (role !== undefined) this.isForeign = role === 'tool' || role === 'function';
+    if (this.isForeign) {
+      this.unread ??= `a message of the role '${String(role)}'`;
+      return;
+    }
     // As most are; nothing else is looked for in them.
     if (typeof content === 'string' && hasOnlyContent(delta)) {
       this.sayContent(content);
       return;
     }
+    const before = this.events.length + this.calls.size;
     this.opaque.read(delta);
     this.noteSources(delta);
     const { reasoning, text, refusal } = textsIn(delta);
@@ -200,6 +219,8 @@ export class ChunkReader {
       const value = delta[member];
       if (value != null) read(value);
     }
+    const isRead = this.events.length + this.calls.size > before || reasoning + text + refusal !== '';
+    this.unread ??= unreadIn(delta, isRead);
   }
 
   /** A message is all of the answer so far, as it is beside a delta, or a delta by another name. */
@@ -232,8 +253,7 @@ export class ChunkReader {
   }
 
   private get hasSpoken(): boolean {
-    const { text, refusal, allReasoning, calls, attachments } = this;
-    return text !== '' || refusal !== '' || allReasoning !== '' || !calls.isEmpty || attachments.hasImages;
+    return this.hasAnswered || this.allReasoning !== '';
   }
 
   private get allReasoning(): string {
@@ -364,18 +384,4 @@ export class ChunkReader {
     this.earlierReasoning += this.reasoning;
     this.reasoning = null;
   }
-}
-
-function hasOnlyContent(delta: ChatDelta): boolean {
-  for (const member in delta) if (member !== 'content' && member !== 'role') return false;
-  return true;
-}
-
-/** What a whole text has beyond what was said; empty if they contradict each other, since nothing can be taken back. */
-function restOf(said: string, whole: string): string {
-  return whole.startsWith(said) ? whole.slice(said.length) : '';
-}
-
-function isId(id: unknown): id is string {
-  return typeof id === 'string' && id !== '' && id.length <= LONGEST_ID;
 }

@@ -21,7 +21,17 @@ export interface OpaqueCall {
 }
 
 /** The members of deltas and messages that hold reasoning. Some upstreams repeat the same text in several of them: the first one counts. */
-export const THOUGHTS = ['reasoning_content', 'reasoning', 'reasoning_details', 'reasoning_text', 'thinking'] as const;
+export const THOUGHTS = [
+  'reasoning_content',
+  'reasoning',
+  'reasoning_details',
+  'reasoning_text',
+  'thinking',
+  'thinking_blocks',
+  'thinking_content',
+  'thought',
+  'thoughts',
+] as const;
 
 /** Members of messages that are lists, which streams send entry by entry, or an entry in pieces. */
 const LISTS: ReadonlySet<string> = new Set(['reasoning_details', 'thinking_blocks']);
