@@ -32,6 +32,17 @@ describe.each(TRANSPORTS)('items in another form than that of the API, over $nam
     });
   });
 
+  it.each([
+    [5, '5'],
+    [[1], '[1]'],
+    [true, 'true'],
+  ])('arguments that are %j are read', async (sent, json) => {
+    const item = { ...call, arguments: sent };
+    service.upstream.respond(streaming([{ type: 'response.output_item.done', output_index: 0, item }, ending([])]));
+    const { response } = await transport.run(service, { model: MODEL, input: 'Hi' });
+    expect(response).toMatchObject({ status: 'completed', output: [{ call_id: 'call_1', arguments: json }] });
+  });
+
   it('arguments that are an object are read from the event that ends them', async () => {
     const whole = { type: 'response.function_call_arguments.done', output_index: 0, arguments: { a: 1 } };
     service.upstream.respond(streaming([begun, whole, ending([])]));

@@ -63,6 +63,7 @@ export function describeFailure(value: unknown): UpstreamFailure {
     type: typeof (type ?? value.error_type) === 'string' ? String(type ?? value.error_type) : null,
     param: typeof param === 'string' ? param : null,
     status: number === undefined ? (MINIMAX[Number(value.status_code)] ?? null) : Number(number),
+    ...(isObject(metadata) ? retryDelayOf(metadata.raw) : {}),
     ...retryDelayIn(value.details),
   };
 }
@@ -71,6 +72,13 @@ export function describeFailure(value: unknown): UpstreamFailure {
 function retryDelayIn(details: unknown): Pick<UpstreamFailure, 'retryDelay'> {
   const delay = objectsIn(details).find(({ retryDelay }) => typeof retryDelay === 'string')?.retryDelay;
   return typeof delay === 'string' ? { retryDelay: delay } : {};
+}
+
+/** That of the error within another, which may be a text. */
+function retryDelayOf(raw: unknown): Pick<UpstreamFailure, 'retryDelay'> {
+  const body = typeof raw === 'string' ? parseJson(raw) : raw;
+  const { retryDelay } = describeFailure(body);
+  return retryDelay === undefined ? {} : { retryDelay };
 }
 
 /** The object in which an error stands, if it is not the body itself. */

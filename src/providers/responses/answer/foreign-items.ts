@@ -18,14 +18,15 @@ const IS_FINAL: ReadonlyMap<string, (item: ForeignItem) => boolean> = new Map([
 
 /**
  * An item with the members that some servers write in another form as the API has them: the content of a message as a text, the
- * arguments of a call as an object. Other values are returned as they are.
+ * arguments of a call as an object, a list, a number or a boolean. Other values are returned as they are.
  */
 export function inFormOfApi(item: unknown): unknown {
   if (!isObject(item)) return item;
   const { type, content, arguments: payload } = item;
   if (type === 'message' && isText(content)) return { ...item, content: partsOf(content, 'output_text') };
   if (type === 'reasoning' && isText(content)) return { ...item, content: partsOf(content, 'reasoning_text') };
-  if (type === 'function_call' && isObject(payload)) return { ...item, arguments: JSON.stringify(payload) };
+  if (type === 'function_call' && payload != null && !isText(payload))
+    return { ...item, arguments: JSON.stringify(payload) };
   return item;
 }
 

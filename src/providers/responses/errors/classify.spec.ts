@@ -68,6 +68,18 @@ describe('response.failed', () => {
     expect(classifyFailed(error, FEBRUARY).options.retryAt).toBe(NOW + 9000);
   });
 
+  it.each([
+    ['its details', { details: [{ retryDelay: '7s' }] }],
+    [
+      'the error of its upstream',
+      { metadata: { raw: JSON.stringify({ error: { details: [{ retryDelay: '7s' }] } }) } },
+    ],
+  ])('§6 a delay is read from %s (codex-2026-11)', (_, members) => {
+    const error = { ...failed('rate_limit_exceeded'), ...members };
+    expect(classifyFailed(error, NOVEMBER).options).toMatchObject({ retryAt: NOW + 7000, statedAt: NOW + 7000 });
+    expect(classifyHttp(new AnswerRefusedError(429, {}, body(error)), NOVEMBER).options.retryAt).toBe(NOW + 7000);
+  });
+
   it('response.failed of an overloaded server is retried only when it states a delay', () => {
     expect(classifyFailed(failed('server_is_overloaded'), NOVEMBER).remedy).toBe('none');
     const stated = failed('server_is_overloaded', '', { 'retry-after': 1 });

@@ -49,9 +49,9 @@ export function classifyHandshake(
 export function classifyFailed(error: unknown, context: ReadingContext): UpstreamError {
   const { profile } = context;
   const failure = describeFailure(error);
-  const { code, message } = failure;
+  const { code, message, retryDelay } = failure;
   const headers = headersOf(error);
-  const delays = readDelays({ headers, code, message }, context);
+  const delays = readDelays({ headers, code, message, retryDelay }, context);
   const isFatal =
     profile.fatalCodes.has(code ?? '') || (profile.fatalWithoutDelay.has(code ?? '') && delays.retryAt === undefined);
   const remedy: Remedy = code === FORGOTTEN ? 'whole_context' : isFatal ? 'none' : 'retry';
@@ -78,8 +78,8 @@ function classifyStatus(
   failure: UpstreamFailure,
   context: ReadingContext,
 ): UpstreamErrorOptions {
-  const { code, message } = failure;
-  const delays = readDelays({ headers, code, message }, context);
+  const { code, message, retryDelay } = failure;
+  const delays = readDelays({ headers, code, message, retryDelay }, context);
   const requestId = headers['x-request-id'];
   return {
     remedy: remedyOf(status, failure, delays),

@@ -22,15 +22,20 @@ export interface DelaySources {
   readonly headers?: UpstreamHeaders;
   readonly code: string | null;
   readonly message: string;
+  /** That of its details, as in `34s`. */
+  readonly retryDelay?: string | undefined;
 }
 
 /**
- * The delays that an error states: in `retry-after`, which not every profile reads, or in its text, if its code is one of those whose
+ * The delays that an error states: in `retry-after` or its details, which not every profile reads, or in its text, if its code is one of those whose
  * text has a delay.
  */
-export function readDelays({ headers = {}, code, message }: DelaySources, { profile, now }: ReadingContext): Delays {
+export function readDelays(
+  { headers = {}, code, message, retryDelay = '' }: DelaySources,
+  { profile, now }: ReadingContext,
+): Delays {
   const advised = profile.delayCodes.has(code ?? '') ? readAdvice(message) : undefined;
-  const stated = readRetryAfter(headers, now) ?? advised;
+  const stated = readRetryAfter(headers, now) ?? readAdvice(`retry in ${retryDelay}`) ?? advised;
   const read = profile.readsRetryAfter ? stated : advised;
   return {
     ...(read === undefined ? {} : { retryAt: now + read }),
