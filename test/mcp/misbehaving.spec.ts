@@ -36,6 +36,8 @@ describe('servers that misbehave', () => {
     ['sends no JSON', json, () => '<html>', 'is not valid'],
     ['sends no message', json, () => '{"hello": 1}', 'is not valid'],
     ['sends a result of another form', json, (id: unknown) => call(id, { content: 'hi' }), 'is not valid'],
+    ['sends what is no gzip as gzip', { ...json, 'content-encoding': 'gzip' }, () => 'no gzip', 'is not valid'],
+    ['sends what is no Brotli as Brotli', { ...json, 'content-encoding': 'br' }, () => 'no Brotli', 'is not valid'],
     ['sends HTML', { 'content-type': 'text/html' }, () => '<html>', 'is not valid'],
     ['sends events without data', events, () => 'data: {"jsonrpc":\n\n', 'ended the stream without an answer'],
   ] as const)('a call fails of an MCP server that %s', async (_name, headers, body, words) => {
@@ -281,6 +283,30 @@ describe('servers that misbehave', () => {
       error: { type: 'http_error', code: status },
     });
   });
+
+  it.each([
+    ['without an answer', 'streamable-http', undefined, -32_000, 'The connection to the server was closed.'],
+    ['without an answer', 'sse', undefined, -32_000, 'The connection to the server was closed.'],
+    ['in the middle of an answer', 'streamable-http', '{"json', -32_000, 'The connection to the server was closed.'],
+    ['after what is no HTTP', 'streamable-http', null, -32_603, 'The answer of the server is not valid.'],
+  ] as const)(
+    'a server that ends the connection of a call %s (%s) may have handled it: its error does not say that it was not reached',
+    async (_name, transport, begin, code, message) => {
+      await using both = await startBoth(undefined, { transport });
+      await both.server.list(calm);
+      both.fake.behaviour = ({ message: { method } }, answer) => {
+        if (method !== 'tools/call') return false;
+        if (begin === null) answer.socket?.end('SSH-2.0-none\r\n');
+        else if (begin === undefined) answer.destroy();
+        else answer.writeHead(200, { ...json, 'content-length': 1000 }).write(begin, () => answer.destroy());
+        return true;
+      };
+      expect(await both.server.call('echo', {}, { signal: calm })).toEqual({
+        error: { type: 'mcp_protocol_error', code, message },
+      });
+      expect(both.fake.count('tools/call')).toBe(1);
+    },
+  );
 
   it('a server that is not there fails a call, and says why in its condition', async () => {
     const both = await startBoth();

@@ -13,12 +13,11 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 
-import { reasonOf } from '../../providers/index.js';
 import { readVersion } from '../../read-version.js';
 import { type Clock, LONGEST_DELAY_MS } from '../../time/index.js';
 import { parseJson } from '../../validation/index.js';
 import { type HttpClient, LONGEST_STREAM, type RequestScope, requestScope } from './bounded-fetch.js';
-import { McpFailure, SessionGoneError } from './failures.js';
+import { McpFailure, notValid, SessionGoneError, toConnectionFailure } from './failures.js';
 import type { McpProgress } from './mcp-server.js';
 import { type CallTokens, NotHandledError } from './tool-call.js';
 import { ToolCalls } from './tool-calls.js';
@@ -314,10 +313,9 @@ function toFailure(error: unknown): McpFailure {
   if (cause instanceof McpFailure || (error instanceof SdkError && cause instanceof Error)) return toFailure(cause);
   if (error instanceof SdkError || error instanceof SyntaxError || (error as Error).name === 'ZodError') {
     // The messages quote what the server has sent.
-    return new McpFailure('protocol', 'The answer of the server is not valid.', undefined, { cause: error });
+    return notValid(error);
   }
-  const reason = reasonOf(cause ?? error);
-  return new McpFailure('unreachable', `The server could not be reached: ${reason}`, undefined, { cause: error });
+  return toConnectionFailure(cause ?? error);
 }
 
 /** Ties what a request sends, and the streams that answer it, to its scope. */

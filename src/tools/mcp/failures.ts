@@ -1,5 +1,7 @@
 import type * as OpenAI from 'openai/resources/responses/responses';
 
+import { reasonOf } from '../../providers/index.js';
+
 /** Why a server gave no answer: a short word for metrics. */
 export type McpFailureKind = 'busy' | 'credentials' | 'http' | 'protocol' | 'timeout' | 'too_large' | 'unreachable';
 
@@ -13,6 +15,20 @@ const CODES: Readonly<Record<McpFailureKind, number>> = {
   too_large: -32_603,
   unreachable: 502,
 };
+
+/** The error code of JSON-RPC for a connection that ended without an answer. */
+const CONNECTION_CLOSED = -32_000;
+
+/** Codes of errors of connections that were open: the server may have handled what was sent. */
+const CLOSED: ReadonlySet<unknown> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'UND_ERR_SOCKET',
+]);
+
+/** Beginnings of codes of answers that are packed in another way than they say. */
+const NOT_UNPACKED = /^(?:Z|ERR_BROTLI|ERR__ERROR)_/;
 
 const OF_HTTP: ReadonlySet<McpFailureKind> = new Set(['credentials', 'http', 'unreachable']);
 
@@ -60,6 +76,26 @@ export class McpFailure extends Error {
 /** An answer, or an event of one, that is longer than it may be. */
 export function tooLarge(mostBytes: number): McpFailure {
   return new McpFailure('too_large', `The answer of the server has more than ${mostBytes} bytes.`);
+}
+
+/** The connection ended before the answer to a request: the server may have handled it. */
+export function closed(message = 'The connection to the server was closed.', cause?: unknown): McpFailure {
+  return new McpFailure('protocol', message, CONNECTION_CLOSED, { cause });
+}
+
+/** An answer that is none of the protocol. */
+export function notValid(cause?: unknown): McpFailure {
+  return new McpFailure('protocol', 'The answer of the server is not valid.', undefined, { cause });
+}
+
+/** What the error of a connection, or of the body of an answer, means. A server that was reached may have handled the request. */
+export function toConnectionFailure(cause: unknown): McpFailure {
+  const { code, name } = Object(cause) as { readonly code?: unknown; readonly name?: unknown };
+  if (CLOSED.has(code)) return closed(undefined, cause);
+  const isUnpacked = typeof code !== 'string' || !NOT_UNPACKED.test(code);
+  // The error of undici for what is no HTTP.
+  if (!isUnpacked || name === 'HTTPParserError') return notValid(cause);
+  return new McpFailure('unreachable', `The server could not be reached: ${reasonOf(cause)}`, undefined, { cause });
 }
 
 /** The server has forgotten the session: the request was not handled, and may be sent again in a new one. */

@@ -1,10 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { EventSourceMessage } from 'eventsource-parser';
 
-import { reasonOf } from '../../providers/index.js';
 import { isObject, parseJson } from '../../validation/index.js';
 import type { AnswerHead } from './answer-head.js';
-import { McpFailure, SessionGoneError } from './failures.js';
+import { closed, McpFailure, notValid, SessionGoneError, toConnectionFailure } from './failures.js';
 import type { AnswerListener, HttpAnswer } from './http-answer.js';
 import type { McpProgress } from './mcp-server.js';
 
@@ -13,9 +12,6 @@ import type { McpProgress } from './mcp-server.js';
  * that may have been handled.
  */
 const HEADER_MISMATCH = -32_020;
-
-/** The error code of JSON-RPC for a stream that ended without an answer. */
-const CONNECTION_CLOSED = -32_000;
 
 /** A call that the server has not handled, and that the library of the protocol must send. */
 export class NotHandledError extends Error {}
@@ -151,7 +147,7 @@ export class ToolCall implements AnswerListener {
     if (error instanceof McpFailure) this.end(error);
     else if (this.lastEventId !== null) this.resume();
     else if (answer.isEvents) this.end(withoutAnswer());
-    else this.end(unreachable(error));
+    else this.end(toConnectionFailure(error));
   }
 
   onEnd(head: AnswerHead, text: string | null): void {
@@ -268,21 +264,6 @@ function toResult(result: unknown, isModern: boolean): CallToolResult {
   return { ...result, content: content as CallToolResult['content'] };
 }
 
-/** The connection was closed while a call ran. */
-export function closed(): McpFailure {
-  return new McpFailure('protocol', 'The connection to the server was closed.', CONNECTION_CLOSED);
-}
-
-function notValid(): McpFailure {
-  return new McpFailure('protocol', 'The answer of the server is not valid.');
-}
-
 function withoutAnswer(): McpFailure {
-  return new McpFailure('protocol', 'The server ended the stream without an answer.', CONNECTION_CLOSED);
-}
-
-function unreachable(error: unknown): McpFailure {
-  return new McpFailure('unreachable', `The server could not be reached: ${reasonOf(error)}`, undefined, {
-    cause: error,
-  });
+  return closed('The server ended the stream without an answer.');
 }

@@ -13,7 +13,8 @@ import type { AnswerHead } from './answer-head.js';
 import { ACCEPTED, type HttpClient } from './bounded-fetch.js';
 import { type AnswerListener, HttpAnswer } from './http-answer.js';
 import type { McpProgress } from './mcp-server.js';
-import { type CallChannel, type CallRequest, type CallTokens, closed, type Resumption, ToolCall } from './tool-call.js';
+import { closed } from './failures.js';
+import { type CallChannel, type CallRequest, type CallTokens, type Resumption, ToolCall } from './tool-call.js';
 
 /** The first id of a call: the library of the protocol counts its own requests from 0. */
 const FIRST_ID = 1_000_000_000;
