@@ -7,7 +7,7 @@ import type { LaneSocket } from './socket.ts';
 import { TEXTS } from './texts.ts';
 import { Turn } from './turn.ts';
 import { TurnView } from './turn-view.tsx';
-import { WaitingItems, waitingIn } from './waiting.tsx';
+import { isCall, WaitingItems, waitingIn } from './waiting.tsx';
 
 /** Pause between two looks, ms. */
 const PAUSE_MS = 5000;
@@ -107,10 +107,10 @@ async function readOpen(api: Api, { id, conversation, requests }: Json, signal: 
   const { output } = response;
   const path = `conversations/${conversation?.id}/items?order=desc&limit=1`;
   const latest = conversation === null ? output.at(-1) : (await api.json('GET', path, undefined, signal)).data[0];
-  // Where a conversation has gone on, the calls of functions have their outputs.
+  // Where a conversation has gone on, calls have their outputs.
   const hasCalls = latest?.id === output.at(-1)?.id;
   const open = new Set(requests.map((request: Json) => request.id));
-  const isOpen = (item: Json): boolean => (item.type === 'function_call' ? hasCalls : open.has(item.id));
+  const isOpen = (item: Json): boolean => (isCall(item) ? hasCalls : open.has(item.id));
   return { ...response, conversation, waiting: waitingIn(output).filter(isOpen) };
 }
 

@@ -19,6 +19,9 @@ interface InspectorProperties {
   readonly toAddress: (id: string) => string;
 }
 
+/** Its path in the API. Whoever asks may have typed anything as the id. */
+const toPath = (id: string): string => `responses/${encodeURIComponent(id)}`;
+
 /** A stored response with all that belongs to it; without an id, the latest ones. */
 export function Inspector(properties: InspectorProperties) {
   const { id, onOpen } = properties;
@@ -81,7 +84,7 @@ function Inspected({ api, id, onContinue, toAddress }: InspectorProperties & { r
   const [fault, setFault] = useState('');
   useEffect(() => {
     const left = new AbortController();
-    const get = (path: string): Promise<Json> => api.json('GET', `responses/${id}${path}`, undefined, left.signal);
+    const get = (path: string): Promise<Json> => api.json('GET', `${toPath(id)}${path}`, undefined, left.signal);
     Promise.all([get(''), get('/tree?depth=100&limit=200')]).then(
       ([response, tree]) => setFound({ response, tree: tree.root }),
       (error: unknown) => !left.signal.aborted && setFault((error as Error).message),
@@ -160,7 +163,7 @@ function Facts({ response, toAddress }: { readonly response: Json; readonly toAd
 
 /** The input of a response, page by page. */
 function InputItems({ api, id }: { readonly api: Api; readonly id: string }) {
-  const { entries, hasMore, fault, more } = usePages(api, `responses/${id}/input_items?order=asc&limit=100`);
+  const { entries, hasMore, fault, more } = usePages(api, `${toPath(id)}/input_items?order=asc&limit=100`);
   return (
     <>
       <Items items={entries ?? []} isWhole />
@@ -178,7 +181,7 @@ function Replay({ api, id }: { readonly api: Api; readonly id: string }) {
     const read: TimedEvent[] = [];
     const query = after === '' ? '' : `&starting_after=${encodeURIComponent(after)}`;
     try {
-      for await (const event of api.events('GET', `responses/${id}?stream=true${query}`))
+      for await (const event of api.events('GET', `${toPath(id)}?stream=true${query}`))
         read.push({ event, at: Date.now() });
     } catch (error) {
       setFault((error as Error).message);

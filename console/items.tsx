@@ -43,7 +43,7 @@ const FORMS: Readonly<Record<string, (item: Json) => ComponentChildren>> = {
   mcp_list_tools: (item) => (
     <Entry
       title={TEXTS.listOfTools(item.server_label, item.tools?.length ?? 0)}
-      note={item.error === null ? '' : TEXTS.failed}
+      note={item.error == null ? '' : TEXTS.failed}
       item={item}
     />
   ),

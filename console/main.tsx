@@ -21,8 +21,18 @@ interface Place {
 }
 
 function readPlace(): Place {
-  const [view = '', id] = decodeURIComponent(location.hash.slice(1)).split('/');
-  return Object.hasOwn(TEXTS.views, view) ? { view: view as View, id } : { view: 'playground', id: undefined };
+  const [view = '', ...id] = location.hash.slice(1).split('/');
+  if (!Object.hasOwn(TEXTS.views, view)) return { view: 'playground', id: undefined };
+  return { view: view as View, id: id.length === 0 ? undefined : decode(id.join('/')) };
+}
+
+/** A part of an address. One that is typed in may have a `%` of nothing: it is taken as it is. */
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function toAddress(view: View, id?: string): string {

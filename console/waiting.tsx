@@ -12,9 +12,20 @@ interface Decision {
 
 const UNDECIDED: Decision = { approve: false, reason: '' };
 
-/** The items of a response that wait for its client: calls of its functions, and requests for approvals. */
+/** The types of the calls that a client answers by a text, and those of their outputs. */
+const OUTPUTS: ReadonlyMap<string, string> = new Map([
+  ['function_call', 'function_call_output'],
+  ['custom_tool_call', 'custom_tool_call_output'],
+]);
+
+/** Whether an item is a call that its client answers. */
+export function isCall({ type }: Json): boolean {
+  return OUTPUTS.has(type);
+}
+
+/** The items of a response that wait for its client: calls of its functions and custom tools, and requests for approvals. */
 export function waitingIn(items: readonly Json[]): readonly Json[] {
-  return items.filter((item) => item?.type === 'function_call' || item?.type === 'mcp_approval_request');
+  return items.filter((item) => item !== undefined && (isCall(item) || item.type === 'mcp_approval_request'));
 }
 
 interface WaitingItemsProperties {
@@ -33,8 +44,8 @@ export function WaitingItems({ items, onAnswer }: WaitingItemsProperties) {
     event.preventDefault();
     onAnswer(
       waiting.map(({ type, id, call_id: call }) =>
-        type === 'function_call'
-          ? { type: 'function_call_output', call_id: call, output: outputs[call] ?? '' }
+        OUTPUTS.has(type)
+          ? { type: OUTPUTS.get(type), call_id: call, output: outputs[call] ?? '' }
           : toApproval(id, decisions[id] ?? UNDECIDED),
       ),
     );
@@ -42,7 +53,7 @@ export function WaitingItems({ items, onAnswer }: WaitingItemsProperties) {
   return (
     <form class="waiting" onSubmit={answer}>
       {waiting.map((item) =>
-        item.type === 'function_call' ? (
+        isCall(item) ? (
           <label key={item.call_id}>
             {TEXTS.output(item.name)}
             <textarea

@@ -132,6 +132,23 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await page.close();
   });
 
+  it.each(['%', 'resp/one', 'resp?limit=1'])(
+    'the console says that there is no response with the id %j of an address or of its form',
+    async (id) => {
+      await test.page.goto(`${test.service.origin}/console#inspector/${id}`);
+      await test.page.reload();
+      await test.page.getByLabel('API key').fill(KEY);
+      await test.page.getByRole('button', { name: 'Use key' }).click();
+      const fault = test.page.locator('.fault', { hasText: 'not found' });
+      await fault.waitFor();
+      await test.page.goto(`${test.service.origin}/console#inspector`);
+      await fault.waitFor({ state: 'detached' });
+      await test.page.getByLabel('Id of a response').fill(id);
+      await test.page.getByRole('button', { name: 'Open', exact: true }).click();
+      await fault.waitFor();
+    },
+  );
+
   it('the console shows the branches of a conversation, opens each, and goes on from it', async () => {
     const { responses } = test.service.client({ apiKey: KEY });
     const first = await responses.create({ model: 'gpt-5', input: 'One' });

@@ -80,6 +80,28 @@ describeConsole(
       });
     });
 
+    it('the tools of the playground give the outputs of custom tools that are typed into a form', async () => {
+      test.service.provider
+        .reply(
+          { type: 'custom_tool_call', name: 'shell', callId: 'call_shell', key: 'shell' },
+          { type: 'custom_tool_call_input', delta: 'ls', key: 'shell' },
+          { type: 'end', key: 'shell' },
+        )
+        .reply(...say('One file.'));
+      await test.enter();
+      await options();
+      await test.page.getByLabel('Tools, as a JSON array').fill('[{ "type": "custom", "name": "shell" }]');
+      await test.say('Which files?');
+      await test.page.getByLabel('Output of shell').fill('notes.txt');
+      await test.page.getByRole('button', { name: 'Send answer' }).click();
+      await test.completed(2);
+      expect(await answer().innerText()).toContain('One file.');
+      expect(test.service.provider.turns.at(-1)?.context.at(-1)).toMatchObject({
+        type: 'custom_tool_call_output',
+        output: 'notes.txt',
+      });
+    });
+
     it('the tools of the playground say which field is not JSON, and keep the message', async () => {
       await test.enter();
       await options();
@@ -103,6 +125,8 @@ describeConsole(
         await test.page.getByLabel('MCP servers of the service').fill('mail');
         await test.say('Write to Ada.');
         await test.page.getByRole('group', { name: 'May send on mail be called?' }).waitFor();
+        // The list of a server that answers has no mark of a failure.
+        expect(await test.page.getByText(/^Tools of mail/).innerText()).toBe('Tools of mail (1)');
         if (decision === 'Reject') await test.page.getByLabel('Reason, for the model').fill('Not today');
         await test.page.getByLabel(decision).check();
         await test.page.getByRole('button', { name: 'Send answer' }).click();
