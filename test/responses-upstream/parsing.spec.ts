@@ -62,7 +62,7 @@ describe.each([
     ['whose item is no item', [{ type: 'response.output_item.added', output_index: 9, item: 'none' }]],
     ['whose item has no type', [{ type: 'response.output_item.done', output_index: 9, item: { id: 'x' } }]],
     ['that miss what they need', [{ type: 'response.output_text.delta' }, { type: 'response.output_item.added' }]],
-    ['of no item', [{ type: 'response.output_text.delta', item_id: 'msg_none', output_index: 40, delta: 'x' }]],
+    ['of no item', [{ type: 'response.web_search_call.searching', item_id: 'ws_none', output_index: 40 }]],
   ])('events %s are ignored', async (what, steps) => {
     expect(await textAfter(saying(between(...steps)))).toBe('Hello');
   });

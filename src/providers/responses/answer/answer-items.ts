@@ -1,6 +1,5 @@
 import { type ForeignItem, isToolCall } from '../../../protocol/index.js';
-import type { ForeignEvent } from '../../model-event.js';
-import { ItemProgress } from './item-progress.js';
+import { isIndex, ItemProgress } from './item-progress.js';
 
 /** The output items of an answer by their index and by their id, in the order in which they began. */
 export class AnswerItems {
@@ -11,21 +10,17 @@ export class AnswerItems {
   private readonly callIds = new Set<unknown>();
   private nextIndex = 0;
 
-  /** The item that an event names; undefined if it names none, or two. */
-  find({ output_index: index, item_id: id }: ForeignEvent): ItemProgress | undefined {
-    return this.at(index, id);
-  }
-
-  /** The item of an index and an id, of which one may be missing. */
-  at(index: unknown, id: unknown): ItemProgress | undefined {
-    if (index == null) return this.byId.get(id);
-    const item = this.byIndex.get(index);
-    if (id == null || item?.id === id) return item;
-    // Some servers give an item another id in each event. Only the id of another item contradicts the index, and some number all items
-    // alike: then the open one is meant.
-    const named = this.byId.get(id);
-    if (named === undefined) return item;
-    return named.isOpen && named.hasTakenIndex ? named : undefined;
+  /**
+   * The item that an event or a final form means; undefined if it means none so far, as that of a new item does. Its id counts more than its
+   * index: some servers give all items the same index. An unknown id counts less: others give an item another id in each event.
+   */
+  meant(index: unknown, id: unknown, type?: string): ItemProgress | undefined {
+    const named = id == null ? undefined : this.byId.get(id);
+    if (named !== undefined && (!named.isOpen || type === undefined || named.type === type)) return named;
+    const placed = index == null ? undefined : this.byIndex.get(index);
+    if (placed === undefined || (placed.isOpen && placed.type === type)) return placed ?? named;
+    if (named !== undefined) return named;
+    return typeof id === 'string' && type !== undefined && this.leavesIndex(index, type) ? undefined : placed;
   }
 
   /** The open item of a type that takes deltas without an index and an id. */
@@ -39,37 +34,32 @@ export class AnswerItems {
     this.unnamed.set(item.type, item);
   }
 
-  /** Whether an index and an id are those of the next item, which was not announced. */
-  isNew(index: unknown, id: unknown, type: string): boolean {
-    if (id != null && this.byId.has(id)) return false;
-    if (index == null) return !this.open.some((item) => item.type === type);
-    if (this.byIndex.has(index)) return typeof id === 'string' && this.leavesIndex(index, type);
-    return index === this.nextIndex;
-  }
-
-  /** The item that stands at a place of the finished output. Servers that change ids keep the order. */
+  /**
+   * The item that stands at a place of the finished output. Servers that change ids keep the order, and some leave gaps between their
+   * indexes.
+   */
   atEnd(place: number, { type, id }: ForeignItem): ItemProgress | undefined {
     const named = typeof id === 'string' ? this.byId.get(id) : undefined;
     if (named !== undefined) return named;
-    const item = this.byIndex.get(place);
-    return item?.type === type ? item : undefined;
+    const item = [this.byIndex.get(place), this.all[place]].find((each) => each?.type === type);
+    return item ?? this.unnamedOf(type);
   }
 
   /**
-   * Adds an item; without an index, or with that of a closed item and an id of its own, behind all others. Null if its index, id or
-   * `call_id` is taken, or the index is none.
+   * Adds an item; without a usable index, or with one that another item leaves to it, behind all others. Null if its index, id or `call_id`
+   * is taken.
    */
   add(index: unknown, item: ForeignItem): ItemProgress | null {
     const { id, call_id: callId } = item;
     const isTaken = typeof id === 'string' && this.leavesIndex(index, item.type);
-    const place = isTaken ? this.nextIndex : (index ?? this.nextIndex);
+    const place = isTaken || !isIndex(index) ? this.nextIndex : index;
     if (!isIndex(place) || this.byIndex.has(place) || this.byId.has(id)) return null;
     if (isToolCall(item)) {
       if (this.callIds.has(callId)) return null;
       this.callIds.add(callId);
     }
     this.nextIndex = Math.max(this.nextIndex, place + 1);
-    const added = new ItemProgress(String(place), item, isTaken);
+    const added = new ItemProgress(String(place), item);
     this.byIndex.set(place, added);
     if (typeof id === 'string') this.byId.set(id, added);
     return added;
@@ -90,17 +80,13 @@ export class AnswerItems {
     return this.all.every(({ final }) => final !== null);
   }
 
-  /** Whether the item of an index leaves it to one of a type: it is closed, or of another type and was not announced. */
+  /** Whether the item of an index leaves it to one of a type: it is closed, or of another type. */
   private leavesIndex(index: unknown, type: string): boolean {
     const item = this.byIndex.get(index);
-    return item !== undefined && (!item.isOpen || (!item.isAnnounced && item.type !== type));
+    return item !== undefined && (!item.isOpen || item.type !== type);
   }
 
   private get all(): readonly ItemProgress[] {
     return [...this.byIndex.values()];
   }
-}
-
-function isIndex(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -50,6 +50,8 @@ export class ResponsesAnswer {
   isContinuable = false;
   /** Whether the upstream may have an item that `items` does not have. */
   hasLostItem = false;
+  /** Indexes and ids of items that were announced and dropped. */
+  private readonly lost = new Set<unknown>();
   private hasLostCall = false;
   private events: ModelEvent[] = [];
   /** Of the events before the first output, whether taken or not. */
@@ -115,6 +117,12 @@ export class ResponsesAnswer {
     this.drop();
   }
 
+  /** Drops an item that an event announces, and the deltas that name it. */
+  dropAnnounced(index: unknown, id: unknown): void {
+    this.dropItem();
+    for (const name of [index, id]) if (name != null) this.lost.add(name);
+  }
+
   /** Drops a call. Without it the answer would be taken for the end of the work. */
   loseCall(): void {
     this.dropItem();
@@ -134,17 +142,16 @@ export class ResponsesAnswer {
   }
 
   /**
-   * The item that a delta begins which names none that was announced; null if it cannot be placed. After a dropped item it may belong to
-   * that one.
+   * The item that a delta begins which names none that was announced; null if it cannot be placed, or if that one was
+   * dropped.
    */
   begin(event: ForeignEvent, type: 'message' | 'reasoning'): ItemProgress | null {
     const { output_index: index, item_id: id } = event;
-    const announced = isUnnamed(event) ? this.items.open.find((item) => item.type === type) : undefined;
-    if (announced === undefined && (this.hasLostItem || !this.items.isNew(index, id, type))) return null;
+    const announced = index == null ? this.items.open.findLast((item) => item.type === type) : undefined;
+    if (announced === undefined && (this.lost.has(index) || this.lost.has(id))) return null;
     const content = type === 'message' ? { role: 'assistant', content: [] } : { summary: [] };
     const item = announced ?? this.open(index, { type, ...(typeof id === 'string' && { id }), ...content });
     if (item === null) return null;
-    if (announced === undefined) item.isAnnounced = false;
     if (isUnnamed(event)) this.items.setUnnamed(item);
     return item;
   }

@@ -13,7 +13,7 @@ function deltaOf(answer: ResponsesAnswer, { delta }: ForeignEvent): string | und
 
 /** The open item that an event writes to, if it has the type. */
 function itemOf(answer: ResponsesAnswer, event: ForeignEvent, type: string): ItemProgress | undefined {
-  const item = openOf(answer.items.find(event), type);
+  const item = openOf(answer, event, type);
   if (item === undefined) answer.drop();
   return item;
 }
@@ -24,14 +24,18 @@ function textItemOf(
   event: ForeignEvent,
   type: 'message' | 'reasoning',
 ): ItemProgress | undefined {
-  const { items } = answer;
-  const known = isUnnamed(event) ? items.unnamedOf(type) : openOf(items.find(event), type);
+  const { output_index: index, item_id: id } = event;
+  const known = isUnnamed(event) ? answer.items.unnamedOf(type) : answer.items.meant(index, id, type);
   const item = known ?? answer.begin(event, type);
-  if (item === null) answer.drop();
-  return item ?? undefined;
+  if (item?.isOpen === true && item.type === type) return item;
+  answer.drop();
+  return undefined;
 }
 
-function openOf(item: ItemProgress | undefined, type: string): ItemProgress | undefined {
+/** The open item that an event means, if it has the type. */
+function openOf(answer: ResponsesAnswer, event: ForeignEvent, type: string): ItemProgress | undefined {
+  const { output_index: index, item_id: id } = event;
+  const item = answer.items.meant(index, id, type);
   return item?.isOpen === true && item.type === type ? item : undefined;
 }
 
@@ -96,7 +100,7 @@ function payload(itemType: string, type: 'function_call_arguments' | 'custom_too
 /** The whole payload of a call. Some servers send it only here, and the call would be complete without it. */
 function wholePayload(member: string, read: Handler): Handler {
   return (answer, event) => {
-    const item = answer.items.find(event);
+    const item = answer.items.meant(event.output_index, event.item_id);
     const value = event[member];
     const whole = isObject(value) && member === 'arguments' ? JSON.stringify(value) : value;
     if (item?.isOpen === true && !item.hasPayload && typeof whole === 'string')

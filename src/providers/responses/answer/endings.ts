@@ -88,7 +88,7 @@ function readOutput(answer: ResponsesAnswer, output: unknown): void {
       else answer.dropItem();
       continue;
     }
-    const known = answer.items.atEnd(place, item) ?? answer.items.unnamedOf(item.type);
+    const known = answer.items.atEnd(place, item);
     if (known === undefined) answer.close(answer.open(place, item) ?? answer.open(undefined, item), item);
     else if (known.isOpen) answer.close(known, item);
   }

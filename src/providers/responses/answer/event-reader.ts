@@ -20,7 +20,7 @@ const added: Handler = (answer, { output_index: index, item: sent }) => {
   // Nothing could refer to an item without either; its final form tells all.
   const isNamed = isForeignItem(item) && (index != null || typeof item.id === 'string');
   if (isNamed && item.type === OPENS_LATE) return;
-  if (!isNamed || answer.open(index, item) === null) answer.dropItem();
+  if (!isNamed || answer.open(index, item) === null) answer.dropAnnounced(index, isObject(item) ? item.id : undefined);
 };
 
 /** Minimal servers announce no item: it is opened and closed. */
@@ -28,7 +28,7 @@ const done: Handler = (answer, { output_index: index, item: sent }) => {
   const item = inFormOfApi(sent);
   if (isFinalItem(item)) {
     const { items } = answer;
-    const known = items.isNew(index, item.id, item.type) ? undefined : items.at(index, item.id);
+    const known = items.meant(index, item.id, item.type);
     answer.close(known ?? items.unnamedOf(item.type) ?? answer.open(index, item), item);
   } else if (isUselessCall(item)) answer.loseCall();
   else answer.dropItem();
@@ -43,7 +43,7 @@ const ITEMS: Readonly<Record<string, Handler>> = {
 /** Events of items that are passed through, and events of types that no one knew when this was written. */
 const readOther: Handler = (answer, event) => {
   const { type } = event;
-  const item = answer.items.find(event);
+  const item = answer.items.meant(event.output_index, event.item_id);
   if (item?.isOpen === true && isEventOf(item.type, type, event)) {
     answer.write({ type: 'item.event', key: item.key, event });
   } else if (isProtocolEvent(type) || type === '' || isObject(event.response) || ABOUT_THE_CONNECTION.test(type)) {

@@ -3,16 +3,26 @@ import type { ForeignItem } from '../../../protocol/index.js';
 /** The types of message parts that can be streamed. */
 export type PartType = 'output_text' | 'refusal';
 
-/** The part that takes text: parts come one after another, without gaps. */
+/** The part that takes text. Parts come one after another: the gaps that some servers leave between their indexes are closed. */
 class PartCursor {
   current = -1;
+  /** The index of the current part at the upstream. */
+  index = -1;
 
-  /** Moves to a part, which must be the current or the next one; without an index, the current one. Null for any other. */
+  /** Moves to a part, which must be the current one or behind it; without an index, the current one. Null for any other. */
   moveTo(index: unknown): number | null {
-    const wanted = index ?? Math.max(0, this.current);
-    if (wanted === this.current + 1) this.current += 1;
-    return wanted === this.current && this.current >= 0 ? this.current : null;
+    const wanted = index ?? Math.max(0, this.index);
+    if (!isIndex(wanted) || wanted < this.index) return null;
+    if (wanted === this.index) return this.current;
+    this.index = wanted;
+    this.current += 1;
+    return this.current;
   }
+}
+
+/** Whether a value can be the index of an item or a part. */
+export function isIndex(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** An output item of an upstream, open or closed. */
@@ -20,8 +30,6 @@ export class ItemProgress {
   isOpen = true;
   /** The item in its final form; null until it is known. */
   final: ForeignItem | null = null;
-  /** Whether an event has told what it is; otherwise its first delta did. */
-  isAnnounced = true;
   /** Whether something of a call's payload has come. */
   hasPayload = false;
   private readonly content = new PartCursor();
@@ -35,8 +43,6 @@ export class ItemProgress {
     /** Names the item in ModelEvents. */
     readonly key: string,
     private readonly head: ForeignItem,
-    /** Whether its events have the index of an item before it. */
-    readonly hasTakenIndex = false,
   ) {}
 
   get type(): string {
@@ -57,8 +63,8 @@ export class ItemProgress {
   messagePart(index: unknown, type: PartType): number | null {
     const { content } = this;
     const isSameType = type === this.partType;
-    const wanted = index ?? (isSameType ? content.current : content.current + 1);
-    if (wanted === content.current && !isSameType) return null;
+    const wanted = index ?? (isSameType ? content.index : content.index + 1);
+    if (wanted === content.index && !isSameType) return null;
     const before = content.current;
     const part = content.moveTo(wanted);
     if (content.current !== before) {
@@ -71,7 +77,7 @@ export class ItemProgress {
   /** Whether the current part of a message takes an annotation as its next one, or a new part as its first. Counts it. */
   takesAnnotation(part: unknown, index: unknown): boolean {
     const isText = this.partType === 'output_text';
-    const isCurrent = isText && (part ?? this.content.current) === this.content.current;
+    const isCurrent = isText && (part ?? this.content.index) === this.content.index;
     // ModelEvents of annotations name no part: behind a text, only a text can begin another one.
     if (isText && !isCurrent) return false;
     const next = isCurrent ? this.annotations : 0;

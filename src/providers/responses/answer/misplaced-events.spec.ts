@@ -28,25 +28,18 @@ describe('what does not fit together is dropped and counted', () => {
   });
 
   it.each<[string, UpstreamText]>([
-    ['a delta of an unknown index', delta({ output_index: 7 })],
-    ['a delta of an unknown id without an index', delta({ output_index: undefined, item_id: 'msg_7' })],
-    ['a delta that names two items', delta({ output_index: 0, item_id: 'fc_1' })],
     ['a delta for an item of another type', delta({ output_index: 1, item_id: 'fc_1' })],
-    ['a delta of a part far ahead', delta({ content_index: 2 })],
     ['a delta of an odd part', delta({ content_index: 'first' })],
     ['a delta that is no text', delta({ delta: 7 })],
     ['a delta that is missing', delta({ delta: undefined })],
-    ['a summary part far ahead', summary(1)],
     ['a summary part that is none', summary(-1)],
     ['a summary that is no text', summary(0, {})],
-    ['a further part of reasoning', { ...summary(0), type: 'response.reasoning_text.delta', content_index: 1 }],
     ['an annotation that is none', annotation({ annotation: 'x' })],
     ['an annotation far ahead', annotation({ annotation_index: 1 })],
     ['an annotation of an item of another type', annotation({ output_index: 2, item_id: 'rs_1' })],
     ['a second item of an index', added({ type: 'message', id: 'msg_2', content: [] })],
     ['a second item of an id', added(message(''), 9)],
     ['a second call of a call_id', added(call({ id: 'fc_2' }), 9)],
-    ['an index that is none', added({ type: 'message', id: 'msg_2' }, -1)],
     ['an item that nothing can name', { type: 'response.output_item.added', item: { type: 'message' } }],
     ['an item without a type', added({ id: 'msg_2' }, 9)],
     ['an event without its item', { type: 'response.output_item.added', output_index: 9 }],
@@ -56,7 +49,6 @@ describe('what does not fit together is dropped and counted', () => {
     ['an end with another type', done({ type: 'reasoning', id: 'msg_1', summary: [] })],
     ['an end with another call_id', done(call({ call_id: 'call_2' }), 1)],
     ['an end with another name', done(call({ name: 'g' }), 1)],
-    ['an end at a wrong index', done(message('hi'), 9)],
     ['an end without content', done({ type: 'message', id: 'msg_1' })],
     ['an end with content that is none', done({ ...message(''), content: ['hi'] })],
     ['an end with a text that is none', done({ ...message(''), content: [{ type: 'output_text' }] })],
@@ -70,6 +62,32 @@ describe('what does not fit together is dropped and counted', () => {
     const { events, counts, reader } = readUpstreamAnswer([...open, text]);
     expect([events, counts]).toEqual([before, { events_unplaced: 1 }]);
     expect([reader.isFinished, reader.failure]).toEqual([false, null]);
+  });
+
+  it.each<[string, UpstreamText, object]>([
+    ['of an index that only its id contradicts', delta({ output_index: 7 }), { key: '0', part: 0 }],
+    ['of an unknown id without an index', delta({ output_index: undefined, item_id: 'msg_7' }), { key: '0', part: 0 }],
+    ['that names two items, of which one has its type', delta({ item_id: 'fc_1' }), { key: '0', part: 0 }],
+    ['of a part far ahead', delta({ content_index: 2 }), { key: '0', part: 0 }],
+    ['of a summary part far ahead', summary(1), { key: '2', part: 0 }],
+    [
+      'of a part of reasoning far ahead',
+      { ...summary(0), type: 'response.reasoning_text.delta', content_index: 1 },
+      { key: '2', part: 0 },
+    ],
+  ])('a delta is read %s', (_, text, place) => {
+    const { events, counts } = readUpstreamAnswer([...open, text]);
+    expect([events.slice(3), counts]).toEqual([[expect.objectContaining(place)], {}]);
+  });
+
+  it('an item is read whose index is none, and an end at a wrong index', () => {
+    const ended = done(message('hi'), 9);
+    const { events, counts } = readUpstreamAnswer([...open, added({ type: 'message', id: 'msg_2' }, -1), ended]);
+    expect(events.slice(3)).toMatchObject([
+      { type: 'item.open', key: '3' },
+      { type: 'item.close', key: '0' },
+    ]);
+    expect(counts).toEqual({});
   });
 
   it('a delta and an end after the end', () => {
