@@ -54,16 +54,16 @@ export function describeFailure(value: unknown): UpstreamFailure {
   if (inside !== undefined) return { ...describeFailure(inside), ...statusBeside(value) };
   const { code, type, param, status, metadata } = value;
   // OpenRouter puts the error of the upstream it called here.
-  const raw = isObject(metadata) ? messageIn(metadata.raw) : '';
+  const raw = isObject(metadata) ? failureIn(firstOf(metadata.raw)) : undefined;
   const number = [code, status, value.status_code, value.http_status_code, value.error_code].find(isHttpStatus);
   const words = MESSAGES.map((name) => value[name]).find(isFailure);
   return {
-    message: raw === '' ? messageIn(words) || textOf(words) : raw,
+    message: raw?.message || failureIn(words)?.message || textOf(words),
     code: typeof code === 'string' ? code : null,
     type: typeof (type ?? value.error_type) === 'string' ? String(type ?? value.error_type) : null,
     param: typeof param === 'string' ? param : null,
     status: number === undefined ? (MINIMAX[Number(value.status_code)] ?? null) : Number(number),
-    ...(isObject(metadata) ? retryDelayOf(metadata.raw) : {}),
+    ...(raw?.retryDelay === undefined ? {} : { retryDelay: raw.retryDelay }),
     ...retryDelayIn(value.details),
   };
 }
@@ -74,13 +74,6 @@ function retryDelayIn(details: unknown): Pick<UpstreamFailure, 'retryDelay'> {
   return typeof delay === 'string' ? { retryDelay: delay } : {};
 }
 
-/** That of the error within another, which may be a text. */
-function retryDelayOf(raw: unknown): Pick<UpstreamFailure, 'retryDelay'> {
-  const body = typeof raw === 'string' ? parseJson(raw) : raw;
-  const { retryDelay } = describeFailure(body);
-  return retryDelay === undefined ? {} : { retryDelay };
-}
-
 /** The object in which an error stands, if it is not the body itself. */
 function insideOf({ error, base_resp: state, message, detail }: Readonly<Record<string, unknown>>): unknown {
   if (isObject(error) && isFailure(error)) return error;
@@ -88,10 +81,16 @@ function insideOf({ error, base_resp: state, message, detail }: Readonly<Record<
   return !isFailure(message) && !isFailure(error) && isObject(detail) && isFailure(detail) ? detail : undefined;
 }
 
-/** The message of an error within another: gateways pass on the body of their upstream, also as text. */
-function messageIn(value: unknown): string {
+/** A body, which may be a text, or the first of a list of them. */
+function firstOf(value: unknown): unknown {
   const body = typeof value === 'string' ? parseJson(value) : value;
-  return isObject(body) && !Array.isArray(body.detail) ? describeFailure(body).message : '';
+  return Array.isArray(body) ? body[0] : body;
+}
+
+/** The error within another: gateways pass on the body of their upstream, also as text. */
+function failureIn(value: unknown): UpstreamFailure | undefined {
+  const body = typeof value === 'string' ? parseJson(value) : value;
+  return isObject(body) && !Array.isArray(body.detail) ? describeFailure(body) : undefined;
 }
 
 /** Whether a member for an error has one: some servers write it into every chunk, as `false`, as a blank or as an object without any. */

@@ -74,6 +74,9 @@ describe('response.failed', () => {
       'the error of its upstream',
       { metadata: { raw: JSON.stringify({ error: { details: [{ retryDelay: '7s' }] } }) } },
     ],
+    ['the list of errors of its upstream', { metadata: { raw: [{ error: { details: [{ retryDelay: '7s' }] } }] } }],
+    // Each of them is read once: twice as often at each level would never end.
+    ['the innermost of many errors', within(64, { details: [{ retryDelay: '7s' }] })],
   ])('§6 a delay is read from %s (codex-2026-11)', (_, members) => {
     const error = { ...failed('rate_limit_exceeded'), ...members };
     expect(classifyFailed(error, NOVEMBER).options).toMatchObject({ retryAt: NOW + 7000, statedAt: NOW + 7000 });
@@ -229,3 +232,8 @@ describe('an error frame', () => {
     },
   );
 });
+
+/** An error within so many others. */
+function within(levels: number, error: object): object {
+  return levels === 0 ? error : { metadata: { raw: within(levels - 1, error) } };
+}
