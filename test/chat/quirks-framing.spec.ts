@@ -114,6 +114,12 @@ describeService(
     it.each<[form: string, body: string, headers?: Readonly<Record<string, string>>]>([
       ['a document behind a byte order mark', `\uFEFF${JSON.stringify(completion({ content: 'Hello' }))}`],
       ['a list of chunks', JSON.stringify([chunk({ content: 'Hel' }), chunk({ content: 'lo' }), finish()])],
+      [
+        'lines of JSON behind an empty one',
+        `\n${[chunk({ content: 'Hel' }), chunk({ content: 'lo' }), finish()].map((each) => JSON.stringify(each)).join('\n')}`,
+      ],
+      ['a document on many lines', JSON.stringify(completion({ content: 'Hello' }), null, 2)],
+      ['a document with empty lines around it', `\n\n${JSON.stringify(completion({ content: 'Hello' }))}\n\n\n`],
       ['events with lists of chunks', streamOf([[chunk({ content: 'Hel' }), chunk({ content: 'lo' })], [finish()]])],
       ['an encoding without a name', streamOf([chunk({ content: 'Hello' }), finish()]), { 'content-encoding': '' }],
       [
@@ -122,8 +128,10 @@ describeService(
         { 'content-encoding': 'UTF-8' },
       ],
     ])('the stream of an upstream is read as %s', async (_, body, headers = {}) => {
-      service.upstream.replay(body, { headers });
-      expect(saidIn((await sendTurn(service)).response)).toEqual([{ text: 'Hello' }]);
+      for (const packetBytes of [Infinity, 7]) {
+        service.upstream.replay(body, { headers, packetBytes });
+        expect(saidIn((await sendTurn(service)).response)).toEqual([{ text: 'Hello' }]);
+      }
     });
 
     it('the stream of an upstream is asked for without compression, and with events as the wanted form', async () => {

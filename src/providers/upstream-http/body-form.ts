@@ -12,12 +12,17 @@ export const IS_PAGE = 'the answer is a web page: base_url may name a site and n
 
 /**
  * Whether a body is a JSON document, a web page or an event stream, judged by its first character because `content-type` is not reliable.
- * Undefined if there is only whitespace.
- * Whether a document is in truth one of many lines shows only behind its first line.
+ * Undefined if there is only whitespace. A document may turn out to be lines of JSON behind its first line.
  */
 export function formOf(piece: Uint8Array): Exclude<BodyForm, 'lines'> | undefined {
   const first = piece.find((byte) => !BLANKS.has(byte));
   if (first === undefined) return undefined;
   if (first === ANGLE) return 'page';
   return first === BRACE || first === BRACKET ? 'document' : 'events';
+}
+
+/** A piece without the whitespace and the byte order mark at its beginning. */
+export function withoutBlanks(piece: Uint8Array): Uint8Array {
+  const begin = piece.findIndex((byte) => !BLANKS.has(byte));
+  return piece.subarray(begin === -1 ? piece.length : begin);
 }

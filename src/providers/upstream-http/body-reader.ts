@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../validation/index.js';
-import { type BodyForm, formOf } from './body-form.js';
+import { type BodyForm, formOf, withoutBlanks } from './body-form.js';
 import { EventStreamReader, LONGEST_EVENT, type StreamedEvent, withoutField } from './event-stream.js';
 import { TextCollector } from './read-text.js';
 
@@ -8,7 +8,6 @@ export const LONGEST_DOCUMENT = 64 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
-const FIRST_LINE = /^\s*(?<first>[^\r\n]*)(?<rest>[^]*)$/;
 const LINE_END = /\r\n?|\n/;
 
 /**
@@ -23,9 +22,10 @@ export class BodyReader {
   private readonly decoder = new TextDecoder();
   /** The line so far. */
   private line = '';
+  /** Whether the first line of a document has ended. */
   private hasLineEnd = false;
-  /** Whether a document may still turn out to be one of many lines: nothing has followed its first one. */
-  private mayBeLines = true;
+  /** Whether a second line of it has begun, so that it is known whether each line is an object. */
+  private hasSecondLine = false;
 
   /** `onEvent` may throw. */
   constructor(private readonly onEvent: (event: StreamedEvent) => void) {
@@ -49,11 +49,11 @@ export class BodyReader {
 
   /** Throws if an event exceeds its limit, and what `onEvent` throws. Nothing is read of a page. */
   read(piece: Uint8Array): void {
-    // Leading whitespace is ignored in all forms.
-    this.current ??= formOf(piece);
-    if (this.current === 'events') this.events.read(piece);
-    else if (this.current === 'lines') this.readLines(this.decoder.decode(piece, { stream: true }));
-    else if (this.current === 'document') this.collect(piece);
+    const { current } = this;
+    if (current === 'events') this.events.read(piece);
+    else if (current === 'lines') this.readLines(this.decoder.decode(piece, { stream: true }));
+    else if (current === 'document') this.collect(piece);
+    else if (current === undefined) this.begin(piece);
   }
 
   /** Reads the last event, even without the line end behind it. Throws as `read`. */
@@ -62,17 +62,28 @@ export class BodyReader {
     else if (this.current !== 'document') this.events.end();
   }
 
+  /** Leading whitespace is ignored in all forms. */
+  private begin(piece: Uint8Array): void {
+    this.current = formOf(piece);
+    if (this.current !== undefined) this.read(withoutBlanks(piece));
+  }
+
   private collect(piece: Uint8Array): void {
     this.collected.add(piece);
-    this.hasLineEnd ||= piece.includes(LINE_FEED) || piece.includes(CARRIAGE_RETURN);
-    if (!this.mayBeLines || !this.hasLineEnd) return;
-    const { first = '', rest = '' } = FIRST_LINE.exec(this.collected.text)?.groups ?? {};
-    const isObjectAlone = isObject(parseJson(first));
-    if (isObjectAlone && rest.trim() === '') return;
-    this.mayBeLines = false;
-    if (!isObjectAlone) return;
+    if (this.hasSecondLine || !this.beginsLine(piece)) return;
+    this.hasSecondLine = true;
+    const [first = ''] = this.collected.text.split(LINE_END, 1);
+    if (!isObject(parseJson(first))) return;
     this.current = 'lines';
     this.readLines(this.decoder.decode(this.collected.bytes, { stream: true }));
+  }
+
+  /** Whether the second line of a document begins in a piece. */
+  private beginsLine(piece: Uint8Array): boolean {
+    if (this.hasLineEnd) return formOf(piece) !== undefined;
+    const ends = [piece.indexOf(LINE_FEED), piece.indexOf(CARRIAGE_RETURN)].filter((end) => end !== -1);
+    this.hasLineEnd = ends.length > 0;
+    return this.hasLineEnd && formOf(piece.subarray(Math.min(...ends))) !== undefined;
   }
 
   private readLines(text: string): void {
