@@ -152,6 +152,7 @@ describeService(
           streamOf([
             chunk({ role: 'assistant', content: 'It is ' }),
             output,
+            chunk({ role: null, content: 'sharp' }),
             chunk({ role: 'assistant', content: '12.' }),
             finish(),
           ]),
@@ -159,6 +160,14 @@ describeService(
         expect(saidIn((await sendTurn(service)).response)).toEqual([{ text: 'It is 12.' }]);
       }
       expect(log.complaints).toEqual([expect.stringContaining("a message of the role 'tool'")]);
+    });
+
+    it('text of an upstream is read without a word in the log about members that say what a message is', async () => {
+      using log = ServiceLog.begin();
+      const about = { message_id: 'm1', content_type: 'text', provider_metadata: { region: 'eu' } };
+      service.upstream.replay(streamOf([chunk({ content: '', ...about }), chunk({ content: 'Good day.' }), finish()]));
+      expect(saidIn((await sendTurn(service)).response)).toEqual([{ text: 'Good day.' }]);
+      expect(log.complaints).toEqual([]);
     });
 
     it.each<[what: string, choice: object]>([

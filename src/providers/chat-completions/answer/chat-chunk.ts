@@ -188,8 +188,14 @@ export function reasonIn({ finish_reason: reason, finishReason: otherwise, stop_
 
 /** The words of a choice that has no delta and no message but a text in their place, or beside an empty one; undefined for none. */
 export function wordsIn({ text, content, delta, message }: ChatChoice): string | undefined {
-  if (isObject(message) || (isObject(delta) && Object.keys(delta).length > 0)) return undefined;
+  if (isObject(message) || (isObject(delta) && !isEmpty(delta))) return undefined;
   return [text, content, delta, message].find((value) => typeof value === 'string');
+}
+
+/** Without a list of the members: it is asked for each delta. */
+function isEmpty(delta: object): boolean {
+  for (const _member in delta) return false;
+  return true;
 }
 
 /** Why the model stopped: `error` if its server failed, undefined while it continues. */

@@ -74,7 +74,7 @@ export class ChunkReader {
   /** What it was given: text and reasoning with their tags. */
   private tagged = '';
   private finish: FinishReason | 'error' | undefined;
-  /** Whether deltas are of a message that is not the model's, such as the output of a tool that its server runs. */
+  /** Whether deltas, up to the next one with a role, are of a message that is not the model's, such as the output of a tool of its server. */
   private isForeign = false;
   /** What the upstream has said in a form that is not read; undefined for nothing. */
   unread: string | undefined;
@@ -107,9 +107,9 @@ export class ChunkReader {
     if (chunk.usage != null) this.count(readUsage(chunk.usage, chunk.timings));
     else if (isObject(chunk.x_groq)) this.count(readUsage(chunk.x_groq.usage));
     this.noteSources(chunk);
-    const { choices } = chunk;
-    if (!Array.isArray(choices)) return;
-    for (const choice of choices.map((each: unknown) => (typeof each === 'string' ? { text: each } : each))) {
+    if (!Array.isArray(chunk.choices)) return;
+    for (const each of chunk.choices as readonly unknown[]) {
+      const choice = typeof each === 'string' ? { text: each } : each;
       if (isObject(choice) && (choice.index ?? 0) === (this.index ??= choice.index ?? 0)) this.readChoice(choice);
     }
   }
@@ -197,7 +197,7 @@ export class ChunkReader {
 
   private readDelta(delta: ChatDelta): void {
     const { content, role } = delta;
-    if (role !== undefined) this.isForeign = role === 'tool' || role === 'function';
+    if (typeof role === 'string' && role !== '') this.isForeign = role === 'tool' || role === 'function';
     if (this.isForeign) {
       this.unread ??= `a message of the role '${String(role)}'`;
       return;

@@ -37,6 +37,10 @@ const SILENT_PARTS: ReadonlySet<unknown> = new Set([
 const LIKE_CONTENT =
   /audio|content|data|file|image|input|media|message|output|refusal|response|speech|text|think|thought|url|video/i;
 
+/** Members of deltas that are about a message, and no part of it. */
+const ABOUT_CONTENT =
+  /metadata$|filter_results$|^(?:content|input|message|output|response)_?(?:format|id|index|status|type)$/i;
+
 /** Members of deltas whose content is read, or demanded back, in all forms. */
 const READ: ReadonlySet<string> = new Set([
   'images',
@@ -108,7 +112,8 @@ export function unreadIn(delta: ChatDelta, isRead: boolean): string | undefined 
   if (part !== undefined) return `a part of type '${nameOf(part.type)}'`;
   if (isRead) return undefined;
   const member = Object.entries(delta).find(
-    ([name, value]) => LIKE_CONTENT.test(name) && !READ.has(name) && isThere(value) && !isPart(name, value),
+    ([name, value]) =>
+      LIKE_CONTENT.test(name) && !ABOUT_CONTENT.test(name) && !READ.has(name) && isThere(value) && !isPart(name, value),
   );
   return member === undefined ? undefined : `the member '${nameOf(member[0])}'`;
 }
