@@ -13,6 +13,16 @@ const done = (item: object, index = 0) => ({ type: 'response.output_item.done', 
 const completed = { type: 'response.completed', response: { id: 'resp_u', output: [] } };
 const text = (delta: unknown, place: object) => ({ type: 'response.output_text.delta', delta, ...place });
 
+const call = { type: 'function_call', id: 'fc_u', call_id: 'call_1', name: 'look', arguments: '' };
+const custom = { type: 'custom_tool_call', id: 'ct_u', call_id: 'call_1', name: 'look', input: '' };
+const piece = (delta: unknown, place: object = { output_index: 0, item_id: 'fc_u' }) => ({
+  type: 'response.function_call_arguments.delta',
+  delta,
+  ...place,
+});
+const whole = (type: string, members: object) => ({ type: `response.${type}.done`, output_index: 0, ...members });
+
+const LOOK = { type: 'function_call', name: 'look', arguments: '{"a":1}' };
 const HELLO = { type: 'message', content: [{ type: 'output_text', text: 'Hello' }] };
 
 describe.each(TRANSPORTS)('content at odd places, over $name', (transport) => {
@@ -46,5 +56,71 @@ describe.each(TRANSPORTS)('content at odd places, over $name', (transport) => {
     ['a wrong index and a known id', [added(message), text('Hello', { output_index: 4, item_id: 'msg_u' })], [HELLO]],
   ])('a text is delivered that has %s', async (_, events, output) => {
     expect(await answerTo(events)).toMatchObject({ status: 'completed', output });
+  });
+
+  it.each<[form: string, events: readonly object[]]>([
+    ['before the call is announced', [piece('{"a"'), added(call), piece(':1}')]],
+    [
+      'before the call ends, which nothing announced',
+      [piece('{"a"'), piece(':1}'), done({ ...call, arguments: '{"a":1}' })],
+    ],
+    ['without an index and an id', [added(call), piece('{"a":1}', {})]],
+    ['with an id that no event has told', [added(call), piece('{"a":1}', { item_id: 'call_1' })]],
+    ['with a wrong index', [added(call), piece('{"a":1}', { output_index: 1, item_id: 'fc_u' })]],
+    ['in the event that announces the call', [added({ ...call, arguments: '{"a":1}' })]],
+    ['in pieces that name the call', [{ ...piece('{"a"'), name: 'look', call_id: 'call_1' }, piece(':1}')]],
+    [
+      'in the event that ends them',
+      [whole('function_call_arguments', { item_id: 'fc_u', name: 'look', arguments: '{"a":1}' })],
+    ],
+    ['in pieces that are objects', [added(call), piece({ arguments: '{"a"' }), piece({ text: ':1}' })]],
+  ])('arguments are delivered that come %s', async (_, events) => {
+    expect(await answerTo(events)).toMatchObject({ status: 'completed', output: [LOOK] });
+  });
+
+  it('input of a custom tool is delivered that comes before the call', async () => {
+    const input = { type: 'response.custom_tool_call_input.delta', output_index: 0, delta: 'abc' };
+    const output = [{ type: 'custom_tool_call', input: 'abc' }];
+    expect(await answerTo([input, added(custom)])).toMatchObject({ status: 'completed', output });
+  });
+
+  const part = { type: 'output_text', text: 'Hello' };
+  it.each<[form: string, events: readonly object[]]>([
+    ['the event that ends it', [whole('output_text', { item_id: 'msg_u', text: 'Hello' })]],
+    ['the end of its part', [whole('content_part', { item_id: 'msg_u', part })]],
+    [
+      'both, of an announced message',
+      [added(message), whole('output_text', { text: 'Hello' }), whole('content_part', { part })],
+    ],
+    ['the event that announces its message', [added({ ...message, content: [part] })]],
+    ['an object', [text({ text: 'Hello' }, { output_index: 0 })]],
+    ['another member of the delta', [{ ...text(undefined, { output_index: 0 }), text: 'Hello' }]],
+    [
+      'deltas and is repeated under other ids',
+      [
+        text('Hello', { item_id: 'msg_u' }),
+        done({ ...message, content: [part] }),
+        whole('output_text', { item_id: 'msg_v', text: 'Hello' }),
+      ],
+    ],
+  ])('a text is delivered once that stands only in %s', async (_, events) => {
+    expect(await answerTo(events)).toMatchObject({ status: 'completed', output: [HELLO] });
+  });
+
+  it('a text is delivered that stands only in output_text of the response', async () => {
+    const response = { id: 'resp_u', output: null, output_text: 'Hello' };
+    expect(await answerTo([{ type: 'response.completed', response }])).toMatchObject({ output: [HELLO] });
+  });
+
+  it.each<[form: string, events: readonly object[], named: string]>([
+    ['a delta that is no text', [text({ odd: 1 }, { output_index: 0 })], "a delta of 'response.output_text.delta'"],
+    ['arguments of a call without a name', [piece('{"a":1}')], 'the arguments of a call that nothing names'],
+    ['a message whose content is a number', [done({ ...message, content: 7 })], "an item of type 'message'"],
+    ['an item without a type', [done({ id: 'x', odd: 'Hello' })], "an item of type 'unknown'"],
+  ])('an answer with nothing but %s fails, and names it', async (_, events, named) => {
+    await expect(answerTo(events)).rejects.toMatchObject({
+      status: 502,
+      message: expect.stringContaining(named) as unknown,
+    });
   });
 });

@@ -178,6 +178,7 @@ class Question {
       this.keepTurnState(reader.turnState);
     }
     if (reader.isFinished) {
+      this.report.leftOut(reader.unread);
       if (socket !== null) this.release(socket, reader);
       return;
     }

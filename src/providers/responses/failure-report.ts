@@ -6,6 +6,9 @@ import type { Repetition } from './errors/retries.js';
 import type { Upstream } from './upstream.js';
 import type { UpstreamError } from './upstream-error.js';
 
+/** Forms that are not understood, of which the log speaks. */
+const MOST_TOLD_FORMS = 16;
+
 /** What is said of the failures of a turn's requests: to the log, with the upstream's words, and to the client. */
 export class FailureReport {
   /** `x-request-id` of the latest answer. */
@@ -40,6 +43,14 @@ export class FailureReport {
     const { logger } = this.upstream;
     if (manner === 'with a warning') logger.warn(`${this.name}: ${message} ${this.reasonOf(failure)}`);
     this.sink.notice?.({ notice: 'fallback', message, code: this.toClientError(failure).code });
+  }
+
+  /** Says once of each form that it is left out of answers, because it is not understood. */
+  leftOut(what: string | null): void {
+    const { toldForms, logger, options } = this.upstream;
+    if (what === null || toldForms.has(what) || toldForms.size >= MOST_TOLD_FORMS) return;
+    toldForms.add(what);
+    logger.warn(`'${options.name}' answers with ${what}, which is left out: it is not understood`);
   }
 
   /** The error for the client; logs its cause. */

@@ -66,6 +66,7 @@ export class ResponsesProvider extends PushingProvider {
       random,
       logger,
       outages: new OutageLog(logger, clock),
+      toldForms: new Set(),
     };
     this.embedding = new EmbeddingRoute(client, clock, options);
     this.list = new ModelList(client, clock, {

@@ -24,4 +24,6 @@ export interface Upstream {
   readonly random: Random;
   readonly logger: Logger;
   readonly outages: OutageLog;
+  /** The forms of which the log says that they are not understood. */
+  readonly toldForms: Set<string>;
 }

@@ -29,6 +29,11 @@ export class AnswerItems {
     return item?.isOpen === true ? item : undefined;
   }
 
+  /** The last item of a type, for an event that names none; undefined for one that does. */
+  lastOf(index: unknown, id: unknown, type: string): ItemProgress | undefined {
+    return index == null && id == null ? this.all.findLast((item) => item.type === type) : undefined;
+  }
+
   /** Notes that an item takes deltas without an index and an id. */
   setUnnamed(item: ItemProgress): void {
     this.unnamed.set(item.type, item);
@@ -63,6 +68,14 @@ export class AnswerItems {
     this.byIndex.set(place, added);
     if (typeof id === 'string') this.byId.set(id, added);
     return added;
+  }
+
+  /** Whether there is anything but reasoning and empty messages. */
+  get haveAnswered(): boolean {
+    return this.all.some(({ type, isSilent, final }) => {
+      if (type === 'message') return !isSilent || (Array.isArray(final?.content) && final.content.length > 0);
+      return type !== 'reasoning';
+    });
   }
 
   /** The items that are open. */

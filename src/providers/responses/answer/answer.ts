@@ -1,10 +1,12 @@
 import { type ForeignItem, jsonLength } from '../../../protocol/index.js';
+import { isObject } from '../../../validation/index.js';
 import type { Finish, ForeignEvent, ModelEvent } from '../../model-event.js';
 import type { ReadingContext } from '../errors/delays.js';
 import type { Profile } from '../profile.js';
 import type { Statistics } from '../statistics.js';
 import { UpstreamError } from '../upstream-error.js';
 import { isForeignItem } from './foreign-items.js';
+import { HeldPayloads } from './held-payloads.js';
 import type { ItemProgress } from './item-progress.js';
 import { AnswerItems } from './answer-items.js';
 import { differenceOf, type UpstreamUsage } from './read-usage.js';
@@ -40,6 +42,7 @@ const NONE: readonly ModelEvent[] = [];
 /** What was read of an answer so far: the ModelEvents that wait to be taken, and the state that handlers read and change. */
 export class ResponsesAnswer {
   readonly items = new AnswerItems();
+  readonly held = new HeldPayloads();
   hasOutput = false;
   isFinished = false;
   /** Whether later events belong to no one. */
@@ -50,6 +53,8 @@ export class ResponsesAnswer {
   isContinuable = false;
   /** Whether the upstream may have an item that `items` does not have. */
   hasLostItem = false;
+  /** What of the output was left out first, because it is not understood; null for nothing. */
+  unread: string | null = null;
   /** Indexes and ids of items that were announced and dropped. */
   private readonly lost = new Set<unknown>();
   private hasLostCall = false;
@@ -111,10 +116,30 @@ export class ResponsesAnswer {
     this.statistics.count('events_unplaced');
   }
 
+  /** Drops content. `what` names its form, for the log and for the error of an answer that has nothing else. */
+  leaveOut(what: string): void {
+    this.drop();
+    this.unread ??= what;
+  }
+
+  /** Writes of the payload of an open call. */
+  writePayload(item: ItemProgress, delta: string): void {
+    if (delta === '') return;
+    item.hasPayload = true;
+    const type = item.type === 'function_call' ? 'function_call_arguments' : 'custom_tool_call_input';
+    this.write({ type, delta, key: item.key });
+  }
+
   /** Drops the item of an event. */
   dropItem(): void {
     this.hasLostItem = true;
     this.drop();
+  }
+
+  /** Drops an item that is not understood. */
+  leaveOutItem(item: unknown): void {
+    this.hasLostItem = true;
+    this.leaveOut(`an item of type '${nameOf(isObject(item) ? item.type : undefined)}'`);
   }
 
   /** Drops an item that an event announces, and the deltas that name it. */
@@ -177,14 +202,19 @@ export class ResponsesAnswer {
   /** Ends the answer. A failure before it did not matter. */
   finish(finish: Finish): void {
     if (this.hasLostCall) {
-      this.fail(new UpstreamError('the upstream sent a call without a name or a usable call_id', { remedy: 'retry' }));
-      this.isOver = true;
+      this.end(new UpstreamError('the upstream sent a call without a name or a usable call_id', { remedy: 'retry' }));
       return;
     }
     this.write({ type: 'finish', ...finish });
     this.failure = null;
     this.isContinuable = finish.reason === 'stop' && !this.hasLostItem && this.items.areFinal;
     this.isFinished = true;
+    this.isOver = true;
+  }
+
+  /** Ends the answer with a failure. */
+  end(error: UpstreamError): void {
+    this.fail(error);
     this.isOver = true;
   }
 
@@ -197,4 +227,9 @@ export class ResponsesAnswer {
   get failureContext(): ReadingContext {
     return { profile: this.options.profile, now: this.options.now() };
   }
+}
+
+/** A name that an error may quote. */
+function nameOf(value: unknown): string {
+  return typeof value === 'string' && /^[\w.-]{1,40}$/.test(value) ? value : 'unknown';
 }

@@ -69,14 +69,7 @@ export const IMPLIED: readonly string[] = [
   'response.queued',
   'response.in_progress',
   'response.content_part.added',
-  'response.content_part.done',
-  'response.output_text.done',
-  'response.refusal.done',
-  'response.reasoning_text.done',
-  'response.reasoning.done',
   'response.reasoning_summary_part.added',
-  'response.reasoning_summary_part.done',
-  'response.reasoning_summary_text.done',
 ];
 
 /** The headers in an event, names in lower case. */

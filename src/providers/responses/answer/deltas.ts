@@ -1,14 +1,24 @@
 import { isObject } from '../../../validation/index.js';
 import type { Annotation, Logprob } from '../../../protocol/index.js';
-import type { ForeignEvent, ModelEvent } from '../../model-event.js';
+import type { ForeignEvent } from '../../model-event.js';
 import { isUnnamed, type ResponsesAnswer, type Handler } from './answer.js';
 import type { ItemProgress } from './item-progress.js';
 
-/** The delta of an event; undefined if it is none, or empty: an empty one changes nothing. */
-function deltaOf(answer: ResponsesAnswer, { delta }: ForeignEvent): string | undefined {
-  if (typeof delta === 'string') return delta === '' ? undefined : delta;
-  answer.drop();
-  return undefined;
+/**
+ * The delta of an event; undefined if it is none, or empty: an empty one changes nothing. Some servers write it as an object with the text, as a
+ * number or a boolean, or as the text of the event; pieces of arguments that are parsed JSON are written again.
+ */
+function deltaOf(answer: ResponsesAnswer, event: ForeignEvent): string | undefined {
+  const { delta } = event;
+  const text = typeof delta === 'string' ? delta : otherDeltaOf(event);
+  if (text === undefined) answer.leaveOut(`a delta of '${event.type}' that is no text`);
+  return text === '' ? undefined : text;
+}
+
+function otherDeltaOf({ delta, text, arguments: payload }: ForeignEvent): string | undefined {
+  if (typeof delta === 'number' || typeof delta === 'boolean') return String(delta);
+  const inner = isObject(delta) ? [delta.text, delta.arguments, delta.content, delta.value] : [text, payload];
+  return inner.find((each) => typeof each === 'string');
 }
 
 /** The open item that an event writes to, if it has the type. */
@@ -28,7 +38,8 @@ function textItemOf(
   const known = isUnnamed(event) ? answer.items.unnamedOf(type) : answer.items.meant(index, id, type);
   const item = known ?? answer.begin(event, type);
   if (item?.isOpen === true && item.type === type) return item;
-  answer.drop();
+  if (item?.isOpen === false) answer.drop();
+  else answer.leaveOut(`'${event.type}' of another item`);
   return undefined;
 }
 
@@ -46,7 +57,7 @@ const text: Handler = (answer, event) => {
   const part = item.messagePart(event.content_index, 'output_text');
   const { key } = item;
   const { logprobs } = event;
-  if (part === null) answer.drop();
+  if (part === null) answer.leaveOut(`'${event.type}' of an earlier part`);
   else if (!Array.isArray(logprobs) || logprobs.length === 0) answer.write({ type: 'text', delta, part, key });
   else answer.write({ type: 'text', delta, logprobs: logprobs as readonly Logprob[], part, key });
 };
@@ -56,7 +67,7 @@ const refusal: Handler = (answer, event) => {
   const item = delta === undefined ? undefined : textItemOf(answer, event, 'message');
   if (delta === undefined || item === undefined) return;
   const part = item.messagePart(event.content_index, 'refusal');
-  if (part === null) answer.drop();
+  if (part === null) answer.leaveOut(`'${event.type}' of an earlier part`);
   else answer.write({ type: 'refusal', delta, part, key: item.key });
 };
 
@@ -73,7 +84,7 @@ const reasoning: Handler = (answer, event) => {
   const item = delta === undefined ? undefined : textItemOf(answer, event, 'reasoning');
   if (delta === undefined || item === undefined) return;
   const part = item.reasoningPart(event.content_index);
-  if (part === null) answer.drop();
+  if (part === null) answer.leaveOut(`'${event.type}' of an earlier part`);
   else answer.write({ type: 'reasoning', delta, part, key: item.key });
 };
 
@@ -82,34 +93,76 @@ const summary: Handler = (answer, event) => {
   const item = delta === undefined ? undefined : textItemOf(answer, event, 'reasoning');
   if (delta === undefined || item === undefined) return;
   const part = item.summaryPart(event.summary_index);
-  if (part === null) answer.drop();
+  if (part === null) answer.leaveOut(`'${event.type}' of an earlier part`);
   else answer.write({ type: 'reasoning_summary', delta, part, key: item.key });
 };
 
-/** Deltas of a call's payload. */
-function payload(itemType: string, type: 'function_call_arguments' | 'custom_tool_call_input'): Handler {
+/** The call of a type that an event of a payload means; without an index and an id, the last open one. */
+function callOf({ items }: ResponsesAnswer, event: ForeignEvent, type: string): ItemProgress | undefined {
+  const { output_index: index, item_id: id } = event;
+  const item = isUnnamed(event) ? items.open.findLast((open) => open.type === type) : items.meant(index, id, type);
+  return item?.type === type ? item : undefined;
+}
+
+/** Deltas of a call's payload. They are held until the call is known. */
+function payload(type: string): Handler {
   return (answer, event) => {
-    const delta = deltaOf(answer, event);
-    const item = delta === undefined ? undefined : itemOf(answer, event, itemType);
-    if (delta === undefined || item === undefined) return;
-    item.hasPayload = true;
-    answer.write({ type, delta, key: item.key } satisfies ModelEvent);
+    const text = deltaOf(answer, event);
+    if (text === undefined) return;
+    const item = callOf(answer, event, type);
+    if (item === undefined) answer.held.add(type, event, { text, isWhole: false });
+    else if (item.isOpen) answer.writePayload(item, text);
+    else answer.drop();
   };
 }
 
 /** The whole payload of a call. Some servers send it only here, and the call would be complete without it. */
-function wholePayload(member: string, read: Handler): Handler {
+function wholePayload(type: string, member: string): Handler {
   return (answer, event) => {
-    const item = answer.items.meant(event.output_index, event.item_id);
     const value = event[member];
-    const whole = isObject(value) && member === 'arguments' ? JSON.stringify(value) : value;
-    if (item?.isOpen === true && !item.hasPayload && typeof whole === 'string')
-      read(answer, { ...event, delta: whole });
+    if (value == null) return;
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    const item = callOf(answer, event, type);
+    if (item === undefined) answer.held.add(type, event, { text, isWhole: true });
+    else if (item.isOpen && !item.hasPayload) answer.writePayload(item, text);
   };
 }
 
-const callArguments = payload('function_call', 'function_call_arguments');
-const callInput = payload('custom_tool_call', 'custom_tool_call_input');
+/** The whole text of a part. Some servers send it only here. */
+function wholeText(type: 'message' | 'reasoning', member: string, read: Handler): Handler {
+  return (answer, event) => {
+    const { output_index: index, item_id: id, content_index: part, summary_index: summaryPart } = event;
+    const delta = event[member];
+    if (typeof delta !== 'string' || delta === '') return;
+    const { items } = answer;
+    const known = items.meant(index, id, type) ?? items.meant(index, undefined, type) ?? items.lastOf(index, id, type);
+    if (known?.type === type && !known.isOpen) return;
+    const item = textItemOf(answer, event, type);
+    const [kind, place] = read === summary ? (['summary', summaryPart] as const) : (['content', part] as const);
+    if (item?.takesWhole(kind, place) === true) read(answer, { ...event, delta });
+  };
+}
+
+/** The end of a part, which some servers send with its text in place of all other events of it. */
+const wholePart: Handler = (answer, event) => {
+  const { part } = event;
+  if (!isObject(part)) return;
+  const read = WHOLE_PARTS.get(part.type);
+  read?.(answer, { ...event, text: part.text, refusal: part.refusal });
+};
+
+const wholeOutput = wholeText('message', 'text', text);
+const wholeRefusal = wholeText('message', 'refusal', refusal);
+const wholeReasoning = wholeText('reasoning', 'text', reasoning);
+const wholeSummary = wholeText('reasoning', 'text', summary);
+
+const WHOLE_PARTS: ReadonlyMap<unknown, Handler> = new Map([
+  ['output_text', wholeOutput],
+  ['text', wholeOutput],
+  ['refusal', wholeRefusal],
+  ['reasoning_text', wholeReasoning],
+  ['summary_text', wholeSummary],
+]);
 
 /** Pieces of items with events of their own (upstreams §3.2). */
 export const DELTAS: Readonly<Record<string, Handler>> = {
@@ -120,8 +173,15 @@ export const DELTAS: Readonly<Record<string, Handler>> = {
   // As the Open Responses specification calls it.
   'response.reasoning.delta': reasoning,
   'response.reasoning_summary_text.delta': summary,
-  'response.function_call_arguments.delta': callArguments,
-  'response.function_call_arguments.done': wholePayload('arguments', callArguments),
-  'response.custom_tool_call_input.delta': callInput,
-  'response.custom_tool_call_input.done': wholePayload('input', callInput),
+  'response.output_text.done': wholeOutput,
+  'response.refusal.done': wholeRefusal,
+  'response.reasoning_text.done': wholeReasoning,
+  'response.reasoning.done': wholeReasoning,
+  'response.reasoning_summary_text.done': wholeSummary,
+  'response.content_part.done': wholePart,
+  'response.reasoning_summary_part.done': wholePart,
+  'response.function_call_arguments.delta': payload('function_call'),
+  'response.function_call_arguments.done': wholePayload('function_call', 'arguments'),
+  'response.custom_tool_call_input.delta': payload('custom_tool_call'),
+  'response.custom_tool_call_input.done': wholePayload('custom_tool_call', 'input'),
 };

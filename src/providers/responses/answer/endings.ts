@@ -4,7 +4,9 @@ import { quotesSecret } from '../../redact.js';
 import { classifyFailed, classifyFrame } from '../errors/classify.js';
 import { UpstreamError } from '../upstream-error.js';
 import type { ResponsesAnswer, Handler } from './answer.js';
+import { DELTAS } from './deltas.js';
 import { inFormOfApi, isFinalItem, isUselessCall } from './foreign-items.js';
+import { endOpenItems, notUnderstood } from './loose-ends.js';
 import { readUsage } from './read-usage.js';
 
 type Snapshot = Readonly<Record<string, unknown>>;
@@ -34,13 +36,19 @@ function complete(answer: ResponsesAnswer, response: Snapshot, id: string): void
     return;
   }
   readOutput(answer, response.output);
-  for (const item of answer.items.open) {
-    item.isOpen = false;
-    answer.write({ type: 'end', key: item.key });
-  }
+  const { output_text: text } = response;
+  if (!answer.items.haveAnswered && typeof text === 'string' && text !== '')
+    DELTAS['response.output_text.delta']?.(answer, { type: 'response.output_text.delta', delta: text });
+  const isPlaced = endOpenItems(answer);
   if (usage !== undefined) answer.noteUsage(usage);
   answer.nameResponse(id);
-  answer.finish({ reason: 'stop', ...tierOf(answer, response) });
+  const unread = isPlaced
+    ? answer.items.haveAnswered
+      ? null
+      : answer.unread
+    : 'the arguments of a call that nothing names';
+  if (unread !== null) answer.end(notUnderstood(unread));
+  else answer.finish({ reason: 'stop', ...tierOf(answer, response) });
 }
 
 /** The model was stopped. Its open items stay incomplete. */
@@ -85,9 +93,10 @@ function readOutput(answer: ResponsesAnswer, output: unknown): void {
     const item = inFormOfApi(sent);
     if (!isFinalItem(item)) {
       if (isUselessCall(item)) answer.loseCall();
-      else answer.dropItem();
+      else answer.leaveOutItem(item);
       continue;
     }
+    answer.held.take(place, item);
     const known = answer.items.atEnd(place, item);
     if (known === undefined) answer.close(answer.open(place, item) ?? answer.open(undefined, item), item);
     else if (known.isOpen) answer.close(known, item);

@@ -132,13 +132,13 @@ describe('§3.2 each event type', () => {
     ['in_progress', { response: {} }],
     ['content_part.added', { content_index: 0, part: { type: 'output_text', text: '' } }],
     ['content_part.done', { content_index: 0, part: { type: 'output_text', text: '' } }],
-    ['output_text.done', { content_index: 0, text: 'a', logprobs: [] }],
-    ['refusal.done', { content_index: 0, refusal: 'no' }],
-    ['reasoning_text.done', { content_index: 0, text: 'a' }],
+    ['output_text.done', { content_index: 0, text: '', logprobs: [] }],
+    ['refusal.done', { content_index: 0, refusal: '' }],
+    ['reasoning_text.done', { content_index: 0, text: '' }],
     ['reasoning_summary_part.added', { summary_index: 0, part: {} }],
     ['reasoning_summary_part.done', { summary_index: 0, part: {} }],
-    ['reasoning_summary_text.done', { summary_index: 0, text: 'a' }],
-    ['function_call_arguments.done', { arguments: 7 }],
+    ['reasoning_summary_text.done', { summary_index: 0, text: '' }],
+    ['function_call_arguments.done', {}],
     ['custom_tool_call_input.done', {}],
   ])('response.%s says nothing that the final item does not', (type, members) => {
     expect(readWithin(within(type, members))).toEqual({ events: [], counts: {} });

@@ -20,7 +20,9 @@ const added: Handler = (answer, { output_index: index, item: sent }) => {
   // Nothing could refer to an item without either; its final form tells all.
   const isNamed = isForeignItem(item) && (index != null || typeof item.id === 'string');
   if (isNamed && item.type === OPENS_LATE) return;
-  if (!isNamed || answer.open(index, item) === null) answer.dropAnnounced(index, isObject(item) ? item.id : undefined);
+  const opened = isNamed ? answer.open(index, item) : null;
+  if (opened === null) answer.dropAnnounced(index, isObject(item) ? item.id : undefined);
+  else answer.writePayload(opened, answer.held.take(index, opened.head));
 };
 
 /** Minimal servers announce no item: it is opened and closed. */
@@ -28,10 +30,11 @@ const done: Handler = (answer, { output_index: index, item: sent }) => {
   const item = inFormOfApi(sent);
   if (isFinalItem(item)) {
     const { items } = answer;
+    answer.held.take(index, item);
     const known = items.meant(index, item.id, item.type);
     answer.close(known ?? items.unnamedOf(item.type) ?? answer.open(index, item), item);
   } else if (isUselessCall(item)) answer.loseCall();
-  else answer.dropItem();
+  else answer.leaveOutItem(item);
 };
 
 /** The events that open and close items (upstreams §3.2). */
@@ -103,6 +106,11 @@ export class EventReader {
   /** Whether `take` gave, or will give, more than headers, token counts and events beside the response. */
   get hasOutput(): boolean {
     return this.answer.hasOutput;
+  }
+
+  /** What of the output was left out first, because it is not understood; null for nothing. */
+  get unread(): string | null {
+    return this.answer.unread;
   }
 
   /** Whether the response is completed or incomplete. */

@@ -32,6 +32,8 @@ export class ItemProgress {
   final: ForeignItem | null = null;
   /** Whether something of a call's payload has come. */
   hasPayload = false;
+  /** Whether its texts come as wholes, without deltas. */
+  private isWhole = false;
   private readonly content = new PartCursor();
   private readonly summary = new PartCursor();
   /** The type of the current part of a message. */
@@ -42,7 +44,7 @@ export class ItemProgress {
   constructor(
     /** Names the item in ModelEvents. */
     readonly key: string,
-    private readonly head: ForeignItem,
+    readonly head: ForeignItem,
   ) {}
 
   get type(): string {
@@ -51,6 +53,23 @@ export class ItemProgress {
 
   get id(): unknown {
     return this.head.id;
+  }
+
+  /** Whether no text and no payload of it was written. */
+  get isSilent(): boolean {
+    return this.content.current < 0 && !this.hasPayload;
+  }
+
+  /**
+   * Whether a part takes a text as a whole, as one does that had no deltas. Once an item had deltas its other parts do not: some servers number
+   * the ends of texts in another way than their deltas.
+   */
+  takesWhole(kind: 'content' | 'summary', index: unknown): boolean {
+    const cursor = this[kind];
+    const isNext = this.isWhole && isIndex(index) && index > cursor.index;
+    if (cursor.current >= 0 && !isNext) return false;
+    this.isWhole = true;
+    return true;
   }
 
   /** Whether an item can be the final form of this one (protocol §4, order rule 5). */

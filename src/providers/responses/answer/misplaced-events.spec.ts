@@ -30,7 +30,7 @@ describe('what does not fit together is dropped and counted', () => {
   it.each<[string, UpstreamText]>([
     ['a delta for an item of another type', delta({ output_index: 1, item_id: 'fc_1' })],
     ['a delta of an odd part', delta({ content_index: 'first' })],
-    ['a delta that is no text', delta({ delta: 7 })],
+    ['a delta that is no text', delta({ delta: { odd: 7 } })],
     ['a delta that is missing', delta({ delta: undefined })],
     ['a summary part that is none', summary(-1)],
     ['a summary that is no text', summary(0, {})],
