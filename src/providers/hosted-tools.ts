@@ -18,11 +18,9 @@ const LONGEST_TYPE = 64;
 /** How a choice gets rid of a tool that it demands. */
 const ADVICE = "Choose another tool, or 'auto'.";
 
-/** The variables with which the service itself runs tools, by the beginnings of their types. */
-const VARIABLES: readonly (readonly [type: string, variable: string])[] = [
-  ['web_search', 'WEB_SEARCH'],
-  ['mcp', 'MCP_SERVERS'],
-];
+/** What a tool with `require_approval` is refused with: without it, the tool would only be left out. */
+const NO_APPROVALS =
+  "It wants approvals for its calls, but nothing here would call it. Remove it, or set 'require_approval' to 'never'.";
 
 /**
  * What becomes of hosted tools that no provider of a model runs. Many clients send them with every request, such as Codex
@@ -51,43 +49,37 @@ export class HostedTools {
     const { tools: own, tool_choice: choice } = turn.settings;
     const tools = [...own, ...addedTools(turn)];
     if (tools.length === 0 && !isObject(choice)) return;
-    const isMissing = (tool: object): string | undefined => {
+    const isMissing = (tool: object): boolean => {
       const type = hostedTypeOf(tool);
-      if (type === undefined || hostedTools.includes(type) || isRun(tool)) return undefined;
-      return type.slice(0, LONGEST_TYPE);
+      return type !== undefined && !hostedTools.includes(type) && !isRun(tool);
     };
-    const forPrograms = hostedTools.includes(PROGRAMS)
-      ? undefined
-      : whyOnlyPrograms(turn, (tool) => isMissing(tool) !== undefined);
+    const forPrograms = hostedTools.includes(PROGRAMS) ? undefined : whyOnlyPrograms(turn, isMissing);
     if (forPrograms !== undefined) throw ApiError.of('unsupported_value', forPrograms, { param: 'tool_choice' });
-    const missing = tools.map(isMissing);
-    const placeOf = (index: number, member = ''): string =>
-      index < own.length ? `tools[${index}]${member}` : placeOfAdded(turn, index - own.length, { input, member });
-    const unknown = missing.findIndex((type) => type !== undefined && !isToolType(type));
-    if (unknown !== -1) throw unknownType(missing[unknown] ?? '', placeOf(unknown, '.type'));
-    const first = missing.findIndex((type) => type !== undefined);
-    if (this.environment.HOSTED_TOOLS === 'reject' && first !== -1) {
-      refuse(placeOf(first), missing[first] ?? '', 'Remove it.');
-    }
-    const demanded =
-      findDemanded(choice, isMissing) ?? (choice === 'required' ? onlyMissing(missing, turn) : undefined);
-    if (demanded !== undefined) refuse('tool_choice', demanded, ADVICE);
-    const asking = tools.findIndex((tool, index) => missing[index] !== undefined && wantsApprovals(tool));
-    if (asking !== -1) {
-      const advice =
-        "Its calls are to be approved, and there would be none. Remove it, or set 'require_approval' to 'never'.";
-      refuse(placeOf(asking, '.require_approval'), missing[asking] ?? '', advice);
-    }
-    for (const type of missing) if (type !== undefined) this.log(model.id, type);
+    const missing = tools.filter(isMissing);
+    const placeOf = (tool: object, member = ''): string => {
+      const index = tools.indexOf(tool);
+      if (index < own.length) return `tools[${index}]${member}`;
+      return placeOfAdded(turn, index - own.length, { input, member });
+    };
+    const unknown = missing.find((tool) => !isToolType(typeOf(tool)));
+    if (unknown !== undefined) throw unknownType(typeOf(unknown), placeOf(unknown, '.type'));
+    const [first] = missing;
+    if (this.environment.HOSTED_TOOLS === 'reject' && first !== undefined) refuse(placeOf(first), first, 'Remove it.');
+    const isOnlyMissing = choice === 'required' && missing.length === tools.length && !hasAddedBefore(turn);
+    const demanded = findDemanded(choice, isMissing) ?? (isOnlyMissing ? first : undefined);
+    if (demanded !== undefined) refuse('tool_choice', declared(demanded, missing), ADVICE);
+    const asking = missing.find(wantsApprovals);
+    if (asking !== undefined) refuse(placeOf(asking, '.require_approval'), asking, NO_APPROVALS);
+    for (const tool of missing) this.log(model.id, tool);
   }
 
-  private log(model: string, type: string): void {
-    const key = `${quote(model)} runs ${quote(type)}`;
-    if (this.logged.size >= MOST_LINES || this.logged.has(key)) return;
-    this.logged.add(key);
-    const variable = variableOf(type);
-    const hint = variable === undefined ? '' : `; the service itself would run it with ${variable}`;
-    this.logger.log(`no provider of the model ${key}: the tool is left out${hint}`);
+  private log(model: string, tool: object): void {
+    const help = whatRuns(tool);
+    const hint = help === undefined ? '' : `; the service itself would run it with ${help}`;
+    const line = `no provider of the model ${quote(model)} runs ${quote(typeOf(tool))}: the tool is left out${hint}`;
+    if (this.logged.size >= MOST_LINES || this.logged.has(line)) return;
+    this.logged.add(line);
+    this.logger.log(line);
   }
 }
 
@@ -110,17 +102,21 @@ function placeOfAdded(
 }
 
 /** The missing tool that a choice names, or the first one if it allows only missing ones. */
-function findDemanded(choice: unknown, isMissing: (tool: object) => string | undefined): string | undefined {
+function findDemanded(choice: unknown, isMissing: (tool: object) => boolean): object | undefined {
   if (!isObject(choice)) return undefined;
-  if (choice.type !== 'allowed_tools') return isMissing(choice);
-  const allowed = objectsIn(choice.tools).map(isMissing);
-  return allowed.every((type) => type !== undefined) ? allowed[0] : undefined;
+  const allowed = choice.type === 'allowed_tools' ? objectsIn(choice.tools) : [choice];
+  return allowed.every(isMissing) ? allowed[0] : undefined;
 }
 
-/** The first missing tool, if there is no other. Items of the context may add tools (protocol §3.1). */
-function onlyMissing(missing: readonly (string | undefined)[], { context }: Turn): string | undefined {
-  if (missing.includes(undefined)) return undefined;
-  return context.some(({ type }) => addsTools(type)) ? undefined : missing[0];
+/** The tool that a choice names by its type and its label, of which it has no other members; the named one if there is no such tool. */
+function declared(named: object, tools: readonly object[]): object {
+  const labelOf = (tool: { readonly server_label?: unknown }): unknown => tool.server_label;
+  return tools.find((tool) => typeOf(tool) === typeOf(named) && labelOf(tool) === labelOf(named)) ?? named;
+}
+
+/** Whether items of the context may have added tools (protocol §3.1). */
+function hasAddedBefore({ context }: Turn): boolean {
+  return context.some(({ type }) => addsTools(type));
 }
 
 /** Whether a tool states a rule by which its calls wait for approvals: who relies on that must not go on without it. */
@@ -128,13 +124,23 @@ function wantsApprovals(tool: { readonly require_approval?: unknown }): boolean 
   return (tool.require_approval ?? 'never') !== 'never';
 }
 
-function variableOf(type: string): string | undefined {
-  return VARIABLES.find(([known]) => type.startsWith(known))?.[1];
+/** The type of a hosted tool, for messages. */
+function typeOf(tool: object): string {
+  return (hostedTypeOf(tool) ?? '').slice(0, LONGEST_TYPE);
 }
 
-function refuse(param: string, type: string, advice: string): never {
-  const variable = variableOf(type);
-  const here = variable === undefined ? '' : `This service runs it with ${variable}. `;
+/** The variables with which the service itself runs a tool; undefined if it never does. */
+function whatRuns(tool: { readonly server_url?: unknown; readonly tunnel_id?: unknown }): string | undefined {
+  const type = typeOf(tool);
+  if (type.startsWith('web_search')) return 'WEB_SEARCH';
+  if (type !== 'mcp' || tool.tunnel_id != null) return undefined;
+  return tool.server_url == null ? 'MCP_SERVERS' : 'MCP_CLIENT_URLS, or with its URL in MCP_SERVERS';
+}
+
+function refuse(param: string, tool: object, advice: string): never {
+  const type = typeOf(tool);
+  const help = whatRuns(tool);
+  const here = help === undefined ? '' : `This service runs it with ${help}. `;
   const runs = `${here}An upstream with the Responses API would run it (kind: responses), or a provider of the program that has it in 'hostedTools'.`;
   const message = `This model cannot call the tool of type '${type}'. ${runs} ${advice}`;
   throw ApiError.of('unsupported_value', message, { param });

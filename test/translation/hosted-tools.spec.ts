@@ -68,7 +68,7 @@ const refused = (param: string, type: string): object => ({
   code: 'unsupported_value',
   param,
   message: expect.stringMatching(
-    `^This model cannot call the tool of type '${type}'. (?:This service runs it with [A-Z_]+. )?An upstream with the Responses API would run it \\(kind: responses\\), or `,
+    `^This model cannot call the tool of type '${type}'. (?:This service runs it with [A-Z_]+(?:, or with its URL in MCP_SERVERS)?. )?An upstream with the Responses API would run it \\(kind: responses\\), or `,
   ),
 });
 
@@ -146,6 +146,25 @@ describe('hosted tools of a request', () => {
       expect(await ask(service, request, transport)).toMatchObject(refused('tool_choice', type));
     }
     expect(service.upstream.requests).toEqual([]);
+  });
+
+  it.each<readonly [what: string, tool: object, help: RegExp]>([
+    ['a search', { ...SEARCH, type: 'web_search_preview' }, /'\. This service runs it with WEB_SEARCH\. An/],
+    ['a server by URL', MCP, /'\. This service runs it with MCP_CLIENT_URLS, or with its URL in MCP_SERVERS\. An/],
+    ['a connector', connected({ connector_id: 'connector_x' }), /'\. This service runs it with MCP_SERVERS\. An/],
+    ['a tunnel, which it never runs', connected({ tunnel_id: 'tunnel_x' }), /'\. An upstream/],
+    [
+      'a tool with approvals',
+      { ...MCP, require_approval: 'always' },
+      /\. It wants approvals for its calls, but nothing here would call it\. Remove it, or set 'require_approval' to 'never'\.$/,
+    ],
+  ])('hosted tools are refused with what helps for %s', async (_, tool, message) => {
+    const { type, server_label } = tool as Record<string, unknown>;
+    const choices = 'require_approval' in tool ? ['auto'] : [{ type, server_label }, 'required'];
+    for (const tool_choice of choices) {
+      const refusal = await ask(service, { tools: [tool], tool_choice });
+      expect(refusal).toMatchObject({ status: 400, message: expect.stringMatching(message) });
+    }
   });
 
   it.each<readonly [what: string, request: object]>([
@@ -304,6 +323,11 @@ describe('hosted tools of the simulator', () => {
     await rm(folder, { recursive: true });
   });
 });
+
+/** An MCP tool that names its server in another way than by a URL. */
+function connected(server: object): object {
+  return { type: 'mcp', server_label: 'docs', ...server };
+}
 
 function allowed(mode: string, ...tools: readonly object[]): object {
   return { type: 'allowed_tools', mode, tools };
