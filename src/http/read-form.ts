@@ -9,8 +9,8 @@ import { ApiError } from '../protocol/index.js';
 /** The route configuration of what takes `multipart/form-data`; its handler reads the form from the raw request. */
 export const FORM_ROUTE = { antiphon: 'form' } as const;
 
-/** Fields beside the file, and their longest value. */
-const LIMITS = { files: 1, fields: 20, fieldSize: 4096, fieldNameSize: 100, headerPairs: 20 };
+/** Most files and fields, and the longest value of a field. A second file, of which nothing is kept, is refused by its name. */
+const LIMITS = { files: 2, fields: 20, fieldSize: 4096, fieldNameSize: 100, headerPairs: 20 };
 
 interface FormFile<T> {
   readonly filename: string;
@@ -67,7 +67,8 @@ export async function readForm<T, F>(
   let file: Promise<FormFile<T>> | undefined;
   form.on('file', (field, stream, filename: string | undefined, _encoding, mimeType) => {
     if (field !== name || file !== undefined) {
-      fail(ApiError.of('invalid_value', `Expected one file, as '${name}', but got '${field.slice(0, 100)}'.`));
+      const message = `Expected one file, as '${name}', but got '${field.slice(0, 100)}'.`;
+      fail(field === name ? doubled(name) : ApiError.of('invalid_value', message));
       stream.resume();
       return;
     }
@@ -79,10 +80,7 @@ export async function readForm<T, F>(
   });
   form.on('field', (field, value, isNameCut, isCut) => {
     if (isNameCut || isCut) fail(ApiError.of('string_above_max_length', 'A field of the form is too long.'));
-    if (fields.has(field)) {
-      const message = `The form has the field '${field}' twice: expected one value.`;
-      fail(ApiError.of('invalid_value', message, { param: field }));
-    }
+    if (fields.has(field)) fail(doubled(field));
     fields.set(field, value);
   });
   for (const limit of ['filesLimit', 'fieldsLimit'] as const) {
@@ -140,6 +138,11 @@ function open({ headers }: IncomingMessage): BusboyInstance {
   } catch (error) {
     throw malformed(error);
   }
+}
+
+function doubled(field: string): ApiError {
+  const message = `The form has the field '${field}' twice: expected one value.`;
+  return ApiError.of('invalid_value', message, { param: field });
 }
 
 function malformed(cause: unknown): ApiError {

@@ -164,6 +164,19 @@ describe.each(STATES)('files in $state', ({ open }) => {
       form.set('file', new Blob(['a']), 'a.txt');
       form.append('purpose', 'vision');
       expect(await send({}, form)).toEqual([400, 'invalid_value', 'purpose']);
+      for (const [files, param, message] of [
+        [['file', 'file'], 'file', "The form has the field 'file' twice: expected one value."],
+        [['file', 'other'], null, "Expected one file, as 'file', but got 'other'."],
+        [['file', 'file', 'file'], 'file', "The form has the field 'file' twice: expected one value."],
+      ] as const) {
+        const several = new FormData();
+        several.set('purpose', 'user_data');
+        for (const name of files) several.append(name, new Blob(['a']), 'a.txt');
+        const headers = { authorization: 'Bearer test' };
+        const answer = await fetch(`${service.baseURL}/files`, { method: 'POST', headers, body: several });
+        const error = { code: 'invalid_value', param, message };
+        expect([answer.status, await answer.json()]).toMatchObject([400, { error }]);
+      }
       const boundary = { 'content-type': 'multipart/form-data; boundary=b' };
       expect(await send(boundary, '--b\r\nnonsense')).toEqual([400, 'invalid_value', null]);
       expect(await send({ 'content-type': 'multipart/form-data' }, '')).toEqual([400, 'invalid_value', null]);
