@@ -7,8 +7,12 @@ export function missing(): Violation {
   return new Violation('missing_required_parameter', (path) => `Missing required parameter: '${path}'.`);
 }
 
-/** A value of another JSON type than expected. Protocol §7: a null is "an object" at top level, "null" further in. */
+/**
+ * A value of another JSON type than expected, or none: that is a missing one. Protocol §7: a null is "an object" at top level, "null"
+ * further in.
+ */
 export function wrongType(expected: string, value: unknown): Violation {
+  if (value === undefined) return missing();
   return new Violation('invalid_type', (path) => {
     const isTopLevel = !path.includes('.') && !path.includes('[');
     const kind = value === null && !isTopLevel ? 'null' : kindOf(value);

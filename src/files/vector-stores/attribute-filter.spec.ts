@@ -50,6 +50,19 @@ describe('a filter of attributes', () => {
   ])('a filter of attributes refuses %j', (filter, param) => {
     expect(attributeFilter(filter, OPTIONS)?.under('filters').toError().param).toBe(param);
   });
+
+  it.each<[unknown, string]>([
+    [{}, 'filters.type'],
+    [{ type: 'eq' }, 'filters.key'],
+    [{ type: 'eq', key: 'a' }, 'filters.value'],
+    [{ type: 'in', key: 'a' }, 'filters.value'],
+    [{ type: 'or', filters: [{ type: 'and' }] }, 'filters.filters[0].filters'],
+  ])('a filter of attributes says what is missing in %j', (filter, param) => {
+    expect(attributeFilter(filter, OPTIONS)?.under('filters').toError()).toMatchObject({
+      code: 'missing_required_parameter',
+      message: `Missing required parameter: '${param}'.`,
+    });
+  });
 });
 
 function nested(levels: number): AttributeFilter {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 
 import type { JsonReader } from '../../http/bodies/index.js';
 import { ApiError } from '../../protocol/index.js';
-import { isObject, membersOf, missing, wrongType } from '../../validation/index.js';
+import { isObject, membersOf, wrongType } from '../../validation/index.js';
 import { CreateEventBody } from '../dto/index.js';
 import { readFrame, requestOf } from './client-frame.js';
 
@@ -25,9 +25,7 @@ export async function appendTo(
     const message = "This lane has no request to append to. Send 'response.create' first.";
     throw ApiError.badRequest(message, 'type');
   }
-  if (!Array.isArray(input)) {
-    throw (input === undefined ? missing() : wrongType('an array of input items', input)).under('input').toError();
-  }
+  if (!Array.isArray(input)) throw wrongType('an array of input items', input).under('input').toError();
   const {
     prompt_cache_options: cache,
     client_metadata: _,
