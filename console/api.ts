@@ -22,6 +22,9 @@ export class ApiFailure extends Error {
   }
 }
 
+/** A part of a path that would name another path, such as the `..` that somebody has typed as an id. */
+const DOTS = /(?:^|\/)\.{1,2}(?=[/?]|$)/;
+
 /** The API beside this page, asked with the key that was typed in. */
 export class Api {
   /** Where the routes of the API are, without a slash at the end. The page may have come through a proxy that adds to the path. */
@@ -60,6 +63,8 @@ export class Api {
     signal?: AbortSignal,
     more: Readonly<Record<string, string>> = {},
   ): Promise<Response> {
+    // Browsers resolve them, also when they are escaped.
+    if (DOTS.test(path)) throw new ApiFailure(404, TEXTS.notAnId);
     const headers = new Headers(more);
     if (this.key !== '') headers.set('authorization', `Bearer ${this.key}`);
     if (body !== undefined) headers.set('content-type', 'application/json');

@@ -23,7 +23,8 @@ interface Place {
 function readPlace(): Place {
   const [view = '', ...id] = location.hash.slice(1).split('/');
   if (!Object.hasOwn(TEXTS.views, view)) return { view: 'playground', id: undefined };
-  return { view: view as View, id: id.length === 0 ? undefined : decode(id.join('/')) };
+  const part = id.join('/');
+  return { view: view as View, id: part === '' ? undefined : decode(part) };
 }
 
 /** A part of an address. One that is typed in may have a `%` of nothing: it is taken as it is. */

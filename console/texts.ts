@@ -22,6 +22,7 @@ export const TEXTS = {
   connecting: 'Loading the models …',
   noModels: 'This key may use no model.',
   needsKey: 'This service needs an API key. Type one in above.',
+  notAnId: "Not found: '.' and '..' are not ids.",
   offline: 'The service does not answer. Is it running, and is this machine online?',
   retry: 'Try again',
   secondLane: 'Two lanes',

@@ -6,6 +6,9 @@ import { expect, it } from '@jest/globals';
 
 import { describeConsole, KEY } from './use-console.js';
 
+/** Pixels of the tabs that are cut. */
+const HIDDEN_TABS = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('nav'))";
+
 describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 'true' } }, (test) => {
   it('the console asks for a key, refuses a wrong one, and keeps the right one nowhere', async () => {
     await test.page.getByText('This service needs an API key.').waitFor();
@@ -132,7 +135,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await page.close();
   });
 
-  it.each(['%', 'resp/one', 'resp?limit=1'])(
+  it.each(['%', 'resp/one', 'resp?limit=1', '.', '..'])(
     'the console says that there is no response with the id %j of an address or of its form',
     async (id) => {
       await test.page.goto(`${test.service.origin}/console#inspector/${id}`);
@@ -276,6 +279,7 @@ describeConsole('the console in a browser', { environment: { SIMULATOR_CONTROL: 
     await test.page.setViewportSize({ width, height: 800 });
     await test.page.emulateMedia({ colorScheme });
     await test.enter();
+    expect(await test.page.evaluate(HIDDEN_TABS)).toBe(0);
     await test.page.getByRole('button', { name: 'Two lanes' }).click();
     await test.page.getByLabel('Message').first().fill('Hello');
     await test.page.getByRole('button', { name: 'Send' }).first().click();
