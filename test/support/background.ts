@@ -5,6 +5,8 @@ import { RawClient } from './raw-client.js';
 import type { Service } from './service.js';
 import type { Transport, WireResponse } from './transport.js';
 
+const KEEPALIVE = 'event: keepalive\ndata: {"type":"keepalive"}\n\n';
+
 type Response = OpenAI.Responses.Response;
 type Create = OpenAI.Responses.ResponseCreateParamsNonStreaming;
 
@@ -67,7 +69,8 @@ export async function replay(service: Service, id: string, query = ''): Promise<
   try {
     const { status, text } = await client.send({ path: `/v1/responses/${id}?stream=true${query}` });
     if (status !== 200) throw new Error(`HTTP ${status}: ${text}`);
-    return text;
+    // How many keepalives there are depends on the machine.
+    return text.replaceAll(KEEPALIVE, '');
   } finally {
     client.close();
   }
