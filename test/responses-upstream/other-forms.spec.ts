@@ -43,6 +43,25 @@ describe.each(TRANSPORTS)('items in another form than that of the API, over $nam
     expect(response).toMatchObject({ status: 'completed', output: [{ call_id: 'call_1', arguments: json }] });
   });
 
+  it.each([
+    ['content is an object', { ...message, content: { type: 'output_text', text: 'Hello' } }],
+    ['content is a list of texts', { ...message, content: ['Hello'] }],
+    ['role is model', { ...message, role: 'model' }],
+  ])('a message is read whose %s', async (_, item) => {
+    service.upstream.respond(streaming([{ type: 'response.output_item.done', output_index: 0, item }, ending([])]));
+    const { response } = await transport.run(service, { model: MODEL, input: 'Hi' });
+    const output = [{ role: 'assistant', content: [{ type: 'output_text', text: 'Hello' }] }];
+    expect(response).toMatchObject({ status: 'completed', output });
+  });
+
+  it.each([['Hm.'], [['Hm.']]])('a summary of reasoning is read that is %j', async (summary) => {
+    const item = { ...reasoning, summary };
+    service.upstream.respond(streaming([{ type: 'response.output_item.done', output_index: 0, item }, ending(items)]));
+    const { response } = await transport.run(service, { model: MODEL, input: 'Hi' });
+    const [thought] = response['output'] as readonly unknown[];
+    expect(thought).toMatchObject({ summary: [{ type: 'summary_text', text: 'Hm.' }] });
+  });
+
   it('arguments that are an object are read from the event that ends them', async () => {
     const whole = { type: 'response.function_call_arguments.done', output_index: 0, arguments: { a: 1 } };
     service.upstream.respond(streaming([begun, whole, ending([])]));

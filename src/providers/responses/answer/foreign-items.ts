@@ -17,22 +17,37 @@ const IS_FINAL: ReadonlyMap<string, (item: ForeignItem) => boolean> = new Map([
 ]);
 
 /**
- * An item with the members that some servers write in another form as the API has them: the content of a message as a text, the
- * arguments of a call as an object, a list, a number or a boolean. Other values are returned as they are.
+ * An item with the members that some servers write in another form as the API has them: content and summaries as a text, an object or a list
+ * of texts, the role `model`, and the payload of a call as another value of JSON. Other values are returned as they are.
  */
 export function inFormOfApi(item: unknown): unknown {
   if (!isObject(item)) return item;
-  const { type, content, arguments: payload } = item;
-  if (type === 'message' && isText(content)) return { ...item, content: partsOf(content, 'output_text') };
-  if (type === 'reasoning' && isText(content)) return { ...item, content: partsOf(content, 'reasoning_text') };
+  const { type, role, content, summary, arguments: payload, input } = item;
+  if (type === 'message')
+    return { ...item, ...(role === 'model' && { role: 'assistant' }), ...partsIn({ content }, 'output_text') };
+  if (type === 'reasoning')
+    return { ...item, ...partsIn({ content }, 'reasoning_text'), ...partsIn({ summary }, 'summary_text') };
   if (type === 'function_call' && payload != null && !isText(payload))
     return { ...item, arguments: JSON.stringify(payload) };
+  if (type === 'custom_tool_call' && input != null && !isText(input)) return { ...item, input: JSON.stringify(input) };
   return item;
 }
 
-function partsOf(text: string, type: 'output_text' | 'reasoning_text'): readonly object[] {
-  if (text === '') return [];
-  return [type === 'output_text' ? { type, text, annotations: [], logprobs: [] } : { type, text }];
+/** The member with its texts as parts of a type. */
+function partsIn(member: Readonly<Record<string, unknown>>, type: string): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(member).flatMap(([name, value]) => {
+      const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+      if (!isObject(value) && !values.some(isText)) return [];
+      return [[name, values.flatMap((each) => partOf(each, type))]];
+    }),
+  );
+}
+
+function partOf(value: unknown, type: string): readonly unknown[] {
+  if (!isText(value)) return [value];
+  if (value === '') return [];
+  return [type === 'output_text' ? { type, text: value, annotations: [], logprobs: [] } : { type, text: value }];
 }
 
 /** Whether a value is an output item that can be shown while it grows: it has a type and, if it is a call, a name and a `call_id`. */

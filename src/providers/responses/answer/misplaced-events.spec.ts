@@ -50,7 +50,7 @@ describe('what does not fit together is dropped and counted', () => {
     ['an end with another call_id', done(call({ call_id: 'call_2' }), 1)],
     ['an end with another name', done(call({ name: 'g' }), 1)],
     ['an end without content', done({ type: 'message', id: 'msg_1' })],
-    ['an end with content that is none', done({ ...message(''), content: ['hi'] })],
+    ['an end with content that is none', done({ ...message(''), content: [7] })],
     ['an end with a text that is none', done({ ...message(''), content: [{ type: 'output_text' }] })],
     ['an end without arguments', done(call({ arguments: null }), 1)],
     ['an event of an item of another type', { type: 'response.web_search_call.searching', output_index: 0 }],
