@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { RedisQueueBackend } from 'bullmq';
 
 import type { Timer } from '../../time/index.js';
+import { isObject, parseJson } from '../../validation/index.js';
 import { DatabaseQueueWorker, type HeldJob as Held, HeldJobs } from '../database-queue.js';
 import { pauseAfter } from '../job-queue.js';
 import { DONE_SECONDS, type JobData, type JobEngine, locksOf, PRIORITY } from './job-engine.js';
@@ -61,8 +62,19 @@ export class RedisQueueWorker extends DatabaseQueueWorker<JobEngine> {
   }
 
   private deliver(id: string, token: string, { data: text, attemptsStarted }: StoredJob): void {
-    const { clock, options, handler } = this.parts;
-    const { data, after } = JSON.parse(text) as JobData;
+    const { clock, engine, options, handler, queue } = this.parts;
+    const stored = readJob(text);
+    if (stored === undefined) {
+      // No attempt could read it: it ends, and the jobs that were fetched with it run.
+      engine.warn('a job was ended whose data cannot be read', new Error(`job ${id} of the queue ${queue}`));
+      void this.tell(() =>
+        this.complete({ id, token }).catch((error: unknown) => {
+          if (!isNotHeld(error)) throw error;
+        }),
+      );
+      return;
+    }
+    const { data, after } = stored;
     const held: HeldJob = { id, token, attempt: after + attemptsStarted, lost: new AbortController() };
     this.held.add(held);
     // A process died in the last attempt of the job, or this process paused while it was fetched.
@@ -104,7 +116,7 @@ export class RedisQueueWorker extends DatabaseQueueWorker<JobEngine> {
     return (id) => !lost.has(id);
   }
 
-  private complete({ id, token }: HeldJob): Promise<unknown> {
+  private complete({ id, token }: Pick<HeldJob, 'id' | 'token'>): Promise<unknown> {
     // The job of a turn may have to be added again: as long as the response has not ended.
     const keep = this.parts.queue === 'turns' ? true : { age: DONE_SECONDS };
     return this.ready.moveToCompleted({ id, opts: {} } as never, null, keep, token, false);
@@ -122,6 +134,13 @@ export class RedisQueueWorker extends DatabaseQueueWorker<JobEngine> {
   private async takeOver(): Promise<void> {
     if ((await this.ready.moveStalledJobsToWait()).length > 0) this.wake();
   }
+}
+
+/** The data of a stored job; undefined when it is damaged. */
+function readJob(text: string): JobData | undefined {
+  const stored = parseJson(text);
+  if (!isObject(stored) || !isObject(stored['data']) || typeof stored['after'] !== 'number') return undefined;
+  return { data: stored['data'], after: stored['after'] };
 }
 
 /** Whether a job was not moved because it is another delivery's, or gone. */
