@@ -115,6 +115,11 @@ describe.each(TRANSPORTS)('content at odd places, over $name', (transport) => {
   it.each<[form: string, events: readonly object[], named: string]>([
     ['a delta that is no text', [text({ odd: 1 }, { output_index: 0 })], "a delta of 'response.output_text.delta'"],
     ['arguments of a call without a name', [piece('{"a":1}')], 'the arguments of a call that nothing names'],
+    [
+      'arguments of hundreds of calls that were not announced',
+      Array.from({ length: 300 }, (_, number) => piece('{"a":1}', { item_id: `fc_${number}` })),
+      'the arguments of too many or too long calls that nothing names',
+    ],
     ['a message whose content is a number', [done({ ...message, content: 7 })], "an item of type 'message'"],
     ['an item without a type', [done({ id: 'x', odd: 'Hello' })], "an item of type 'unknown'"],
   ])('an answer with nothing but %s fails, and names it', async (_, events, named) => {

@@ -2,7 +2,9 @@ import { isObject } from '../../../validation/index.js';
 import type { Annotation, Logprob } from '../../../protocol/index.js';
 import type { ForeignEvent } from '../../model-event.js';
 import { isUnnamed, type ResponsesAnswer, type Handler } from './answer.js';
+import type { HeldPiece } from './held-payloads.js';
 import type { ItemProgress } from './item-progress.js';
+import { notUnderstood } from './loose-ends.js';
 
 /**
  * The delta of an event; undefined if it is none, or empty: an empty one changes nothing. Some servers write it as an object with the text, as a
@@ -104,13 +106,19 @@ function callOf({ items }: ResponsesAnswer, event: ForeignEvent, type: string): 
   return item?.type === type ? item : undefined;
 }
 
+/** Holds a piece of the payload of a call that is not known so far. Ends an answer of which too much is held. */
+function hold(answer: ResponsesAnswer, type: string, event: ForeignEvent, piece: HeldPiece): void {
+  const isHeld = answer.held.add(type, event, piece);
+  if (!isHeld) answer.end(notUnderstood('the arguments of too many or too long calls that nothing names'));
+}
+
 /** Deltas of a call's payload. They are held until the call is known. */
 function payload(type: string): Handler {
   return (answer, event) => {
     const text = deltaOf(answer, event);
     if (text === undefined) return;
     const item = callOf(answer, event, type);
-    if (item === undefined) answer.held.add(type, event, { text, isWhole: false });
+    if (item === undefined) hold(answer, type, event, { text, isWhole: false });
     else if (item.isOpen) answer.writePayload(item, text);
     else answer.drop();
   };
@@ -123,7 +131,7 @@ function wholePayload(type: string, member: string): Handler {
     if (value == null) return;
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     const item = callOf(answer, event, type);
-    if (item === undefined) answer.held.add(type, event, { text, isWhole: true });
+    if (item === undefined) hold(answer, type, event, { text, isWhole: true });
     else if (item.isOpen && !item.hasPayload) answer.writePayload(item, text);
   };
 }

@@ -1,6 +1,10 @@
 import type { ForeignItem } from '../../../protocol/index.js';
 import type { ForeignEvent } from '../../model-event.js';
 
+/** Calls, and characters of all of their payloads, that are held. */
+const MOST_CALLS = 256;
+const MOST_CHARACTERS = 32 * 1024 * 1024;
+
 /** The payload of a call that no event has announced so far, and what its events say of the call. */
 export interface HeldPayload {
   readonly type: string;
@@ -11,16 +15,22 @@ export interface HeldPayload {
   text: string;
 }
 
+/** A piece of a payload, or all of it. */
+export interface HeldPiece {
+  readonly text: string;
+  readonly isWhole: boolean;
+}
+
 /** Arguments and inputs that come before the call that they belong to, or without it. */
 export class HeldPayloads {
   private held: HeldPayload[] = [];
+  private characters = 0;
 
-  /** Keeps a piece of the payload of a call of a type. A `whole` payload takes the place of its pieces. */
-  add(
-    type: string,
-    event: ForeignEvent,
-    { text, isWhole }: { readonly text: string; readonly isWhole: boolean },
-  ): void {
+  /**
+   * Keeps a piece of the payload of a call of a type. A `whole` payload takes the place of its pieces. Returns false once there is more than
+   * is held.
+   */
+  add(type: string, event: ForeignEvent, { text, isWhole }: HeldPiece): boolean {
     const { output_index: index, item_id: id, name, call_id: callId } = event;
     let payload = this.held.find((held) => held.type === type && isSame(held, index, id));
     if (payload === undefined) {
@@ -30,6 +40,8 @@ export class HeldPayloads {
     payload.text = isWhole ? text : payload.text + text;
     payload.name ??= name;
     payload.callId ??= callId;
+    this.characters += text.length;
+    return this.held.length <= MOST_CALLS && this.characters <= MOST_CHARACTERS;
   }
 
   /** Takes the payload of a call that is now known; empty if none is held. */
