@@ -190,3 +190,8 @@ function cutOut(piece: string, offset: number, ranges: readonly Range[], first: 
   }
   return text + piece.slice(at);
 }
+
+/** The name of a member or a type of an upstream, which an error may quote; `unknown` for what is no short, plain name. */
+export function quotableName(value: unknown): string {
+  return typeof value === 'string' && /^[\w.-]{1,40}$/.test(value) ? value : 'unknown';
+}

@@ -131,7 +131,7 @@ export abstract class DatabaseQueueWorker<JobEngine extends Engine = Engine> imp
     this.handlers.add(handling);
   }
 
-  /** Tells the database what became of a job, until it is told or the worker is stopped. Never rejects. */
+  /** Writes the outcome of a job to the database, and repeats that until it succeeds or the worker is stopped. Never rejects. */
   protected tell(work: () => Promise<unknown>): Promise<void> {
     const told = this.repeat(work, this.stopping.signal);
     this.track(told);

@@ -29,7 +29,7 @@ function serve(port: MessagePort, options: ThreadOptions, extension: string | nu
     closeDatabase(database);
     port.close();
   });
-  // Without a listener nobody would hear of it, and the calls of the message would wait for ever.
+  // Without a listener the error would be lost, and the calls of the message would never be answered.
   port.on('messageerror', (error) => port.postMessage({ unread: String(error) } satisfies Unread));
 }
 

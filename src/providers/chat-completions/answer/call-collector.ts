@@ -3,7 +3,7 @@ import type { ModelEvent } from '../../model-event.js';
 import { serverError } from '../../upstream-errors/to-model-error.js';
 import { type OpaqueCall, readCallMembers } from '../opaque/opaque-members.js';
 import type { ToolTable } from '../tools/tool-table.js';
-import { textOrEmpty } from './content-parts.js';
+import { textOrEmpty, valueText } from './content-parts.js';
 import { GrowingCall } from './growing-call.js';
 
 /** Longest call id that requests accept, in characters (protocol §2). */
@@ -247,6 +247,6 @@ function wordsOf(entry: Readonly<Record<string, unknown>>): Pick<CallPiece, 'id'
   return {
     id: typeof id === 'number' ? String(id) : textOrEmpty(id),
     name: textOrEmpty(name),
-    json: typeof json === 'string' ? json : json == null ? '' : JSON.stringify(json),
+    json: valueText(json),
   };
 }

@@ -1,4 +1,5 @@
 import { isObject, objectsIn } from '../../../validation/index.js';
+import { quotableName } from '../../redact.js';
 import { THOUGHTS } from '../opaque/opaque-members.js';
 import type { ChatDelta } from './chat-chunk.js';
 
@@ -82,8 +83,8 @@ function partsOf(content: unknown): readonly Readonly<Record<string, unknown>>[]
   return objectsIn(parts.map((part) => (isObject(part) ? part : { text: valueText(part) })));
 }
 
-/** A text, or the JSON of a number or a boolean. */
-function valueText(value: unknown): string {
+/** A text as it is, and another value as JSON; empty for null and undefined. */
+export function valueText(value: unknown): string {
   return typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value);
 }
 
@@ -109,13 +110,13 @@ function jsonOf(content: unknown): string {
  */
 export function unreadIn(delta: ChatDelta, isRead: boolean): string | undefined {
   const part = Array.isArray(delta.content) ? objectsIn(delta.content).find(isUnread) : undefined;
-  if (part !== undefined) return `a part of type '${nameOf(part.type)}'`;
+  if (part !== undefined) return `a part of type '${quotableName(part.type)}'`;
   if (isRead) return undefined;
   const member = Object.entries(delta).find(
     ([name, value]) =>
       LIKE_CONTENT.test(name) && !ABOUT_CONTENT.test(name) && !READ.has(name) && isThere(value) && !isPart(name, value),
   );
-  return member === undefined ? undefined : `the member '${nameOf(member[0])}'`;
+  return member === undefined ? undefined : `the member '${quotableName(member[0])}'`;
 }
 
 /** Whether a member is a content of parts, which were looked at. */
@@ -135,11 +136,6 @@ function isUnread(part: Readonly<Record<string, unknown>>): boolean {
 function isThere(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.values(value).some(isThere);
   return typeof value === 'string' && value !== '';
-}
-
-/** A name that an error may quote. */
-function nameOf(value: unknown): string {
-  return typeof value === 'string' && /^[\w.-]{1,40}$/.test(value) ? value : 'unknown';
 }
 
 function thoughtOf(delta: ChatDelta): string {

@@ -1,6 +1,7 @@
 import { type ForeignItem, jsonLength } from '../../../protocol/index.js';
 import { isObject } from '../../../validation/index.js';
 import type { Finish, ForeignEvent, ModelEvent } from '../../model-event.js';
+import { quotableName } from '../../redact.js';
 import type { ReadingContext } from '../errors/delays.js';
 import type { Profile } from '../profile.js';
 import type { Statistics } from '../statistics.js';
@@ -139,7 +140,7 @@ export class ResponsesAnswer {
   /** Drops an item that is not understood. */
   leaveOutItem(item: unknown): void {
     this.hasLostItem = true;
-    this.leaveOut(`an item of type '${nameOf(isObject(item) ? item.type : undefined)}'`);
+    this.leaveOut(`an item of type '${quotableName(isObject(item) ? item.type : undefined)}'`);
   }
 
   /** Drops an item that an event announces, and the deltas that name it. */
@@ -227,9 +228,4 @@ export class ResponsesAnswer {
   get failureContext(): ReadingContext {
     return { profile: this.options.profile, now: this.options.now() };
   }
-}
-
-/** A name that an error may quote. */
-function nameOf(value: unknown): string {
-  return typeof value === 'string' && /^[\w.-]{1,40}$/.test(value) ? value : 'unknown';
 }

@@ -42,12 +42,9 @@ function complete(answer: ResponsesAnswer, response: Snapshot, id: string): void
   const isPlaced = endOpenItems(answer);
   if (usage !== undefined) answer.noteUsage(usage);
   answer.nameResponse(id);
-  const unread = isPlaced
-    ? answer.items.haveAnswered
-      ? null
-      : answer.unread
-    : 'the arguments of a call that nothing names';
-  if (unread !== null) answer.end(notUnderstood(unread));
+  const { unread, items } = answer;
+  if (!isPlaced) answer.end(notUnderstood('the arguments of a call that nothing names'));
+  else if (unread !== null && !items.haveAnswered) answer.end(notUnderstood(unread));
   else answer.finish({ reason: 'stop', ...tierOf(answer, response) });
 }
 
