@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-import { EnvironmentError, faultsOf, parseSecretFile, requireSchema } from '../config/index.js';
+import { EnvironmentError, faultsOf, objectSchema, parseSecretFile, requireSchema } from '../config/index.js';
 import { asTenant, type Grant, JWT_KEY_ID, SCOPES } from './grant.js';
 
 /** A digest of a key, and until when it is accepted, milliseconds since the epoch. */
@@ -47,39 +47,21 @@ export function isKeyName(text: string): boolean {
 const NAME = { type: 'string', pattern: NAME_PATTERN, description: `must be ${KEY_NAME}` };
 const TIME = { type: 'string' };
 
-const SCHEMA = {
-  type: 'object',
-  required: ['keys'],
-  additionalProperties: false,
-  properties: {
-    keys: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['id', 'tenant', 'secrets'],
-        additionalProperties: false,
-        properties: {
-          id: NAME,
-          tenant: NAME,
-          secrets: {
-            type: 'array',
-            minItems: 1,
-            maxItems: MOST_SECRETS,
-            items: {
-              type: 'object',
-              required: ['sha256'],
-              additionalProperties: false,
-              properties: { sha256: { type: 'string' }, expires: TIME },
-            },
-          },
-          scopes: { type: 'array', items: { enum: SCOPES } },
-          models: { type: 'array', items: { type: 'string', minLength: 1 } },
-          expires: TIME,
-        },
-      },
-    },
+const SECRET = objectSchema({ sha256: { type: 'string' }, expires: TIME }, { required: ['sha256'] });
+
+const KEY = objectSchema(
+  {
+    id: NAME,
+    tenant: NAME,
+    secrets: { type: 'array', minItems: 1, maxItems: MOST_SECRETS, items: SECRET },
+    scopes: { type: 'array', items: { enum: SCOPES } },
+    models: { type: 'array', items: { type: 'string', minLength: 1 } },
+    expires: TIME,
   },
-};
+  { required: ['id', 'tenant', 'secrets'] },
+);
+
+const SCHEMA = objectSchema({ keys: { type: 'array', items: KEY } }, { required: ['keys'] });
 
 /**
  * Reads and validates KEYS_FILE. Throws EnvironmentError, which names the place of the fault but never quotes what may be a key.

@@ -70,6 +70,11 @@ export class SchemaError extends Error {
   }
 }
 
+/** A JSON Schema of an object with only these members; `rest` are its other rules. */
+export function objectSchema(properties: object, rest: object = {}) {
+  return { type: 'object', properties, additionalProperties: false, ...rest };
+}
+
 /**
  * Returns the value if it matches a JSON Schema. Throws SchemaError. With `isSecret`, it quotes an unknown member only if it looks like a
  * name. `whole` is what messages call the value.

@@ -1,4 +1,12 @@
-export { faultsOf, firstLineOf, parseDataFile, parseSecretFile, requireSchema, SchemaError } from './data-file.js';
+export {
+  faultsOf,
+  firstLineOf,
+  objectSchema,
+  parseDataFile,
+  parseSecretFile,
+  requireSchema,
+  SchemaError,
+} from './data-file.js';
 export * from './config.module.js';
 export * from './environment.js';
 export * from './environment-error.js';

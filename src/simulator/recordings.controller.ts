@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 
 import { ApiKeyGuard, type Caller, CurrentCaller } from '../access/index.js';
-import { requireSchema } from '../config/index.js';
+import { objectSchema, requireSchema } from '../config/index.js';
 import { Recorder, type Recording } from '../providers/index.js';
 import { checkBody, ControlSwitch, type List } from './control.controller.js';
 
@@ -17,12 +17,7 @@ export interface ListedRecording {
   readonly turns: number;
 }
 
-const SCHEMA = {
-  type: 'object',
-  properties: { name: { type: 'string' } },
-  required: ['name'],
-  additionalProperties: false,
-};
+const SCHEMA = objectSchema({ name: { type: 'string' } }, { required: ['name'] });
 
 /**
  * `/simulator/recordings`: records what the upstreams answer to the caller's tenant, in this process, whatever the space. Its recordings are

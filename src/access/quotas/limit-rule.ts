@@ -1,4 +1,5 @@
 import type { Tenant } from '../index.js';
+import { objectSchema } from '../../config/index.js';
 import { matchesGlob } from '../../providers/routing/index.js';
 
 /** A rule of LIMITS_FILE. The globs have `*` for any text and `?` for one character; a missing limit or 0 is none. */
@@ -20,31 +21,21 @@ export interface LimitRule {
 const count = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 const glob = { type: 'string', minLength: 1, maxLength: 256 };
 
+const rule = objectSchema({
+  tenant: glob,
+  model: glob,
+  requests_per_minute: count,
+  tokens_per_minute: count,
+  concurrent_turns: count,
+  sockets: count,
+  searches_per_minute: count,
+});
+
 /** The JSON Schema of LIMITS_FILE. */
-export const LIMITS_SCHEMA = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['limits'],
-  properties: {
-    limits: {
-      type: 'array',
-      maxItems: 1000,
-      items: {
-        type: 'object',
-        additionalProperties: false,
-        properties: {
-          tenant: glob,
-          model: glob,
-          requests_per_minute: count,
-          tokens_per_minute: count,
-          concurrent_turns: count,
-          sockets: count,
-          searches_per_minute: count,
-        },
-      },
-    },
-  },
-};
+export const LIMITS_SCHEMA = objectSchema(
+  { limits: { type: 'array', maxItems: 1000, items: rule } },
+  { required: ['limits'] },
+);
 
 /** Whether a rule applies to the turns of a tenant with a model. */
 export function appliesTo(rule: LimitRule, tenant: Tenant, model: string): boolean {

@@ -1,3 +1,4 @@
+import { objectSchema } from '../../config/index.js';
 import type { IdGenerator } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { type Capabilities, capabilitiesOf, DIALECTS, omittedBy } from '../chat-completions/capabilities.js';
@@ -10,7 +11,7 @@ import {
   type ChatCompletionsEntry,
   REASONING_TAGS,
 } from './chat-completions-entry.js';
-import { milliseconds, object } from './schema-parts.js';
+import { milliseconds } from './schema-parts.js';
 import { checkServer, secretsOfServer, SERVER_MEMBERS, toAddress, toEmbeddingOptions } from './server-entry.js';
 
 const DEFAULT_TIMEOUTS = { connectMs: 10_000, firstByteMs: 180_000, idleMs: 120_000, wholeMs: 600_000 };
@@ -23,13 +24,13 @@ export class ChatCompletionsKind extends ProviderKind {
     ...SERVER_MEMBERS,
     dialect: { enum: DIALECTS },
     reasoning_tags: REASONING_TAGS,
-    timeouts: object({
+    timeouts: objectSchema({
       connect_ms: milliseconds,
       first_byte_ms: milliseconds,
       idle_ms: milliseconds,
       whole_ms: milliseconds,
     }),
-    capabilities: object(CAPABILITY_SCHEMAS),
+    capabilities: objectSchema(CAPABILITY_SCHEMAS),
   };
   override readonly required = ['base_url'];
 

@@ -1,6 +1,7 @@
+import { objectSchema } from '../../config/index.js';
 import type { ProviderEntry, ProviderKind } from '../provider-kind.js';
 import { TOLERATED_RULES } from '../model-provider.js';
-import { flag, object, oneOf, text, tokens } from './schema-parts.js';
+import { flag, oneOf, text, tokens } from './schema-parts.js';
 
 /** The content of PROVIDERS_FILE (docs/providers.md). */
 export interface ProvidersFile {
@@ -40,13 +41,13 @@ export interface UpstreamEntry {
   readonly weight?: number;
 }
 
-const upstream = object(
+const upstream = objectSchema(
   { provider: text, model: text, weight: { type: 'number', exclusiveMinimum: 0, maximum: 1e6 } },
   { required: ['provider'] },
 );
 
 const perMillion = { type: 'number', minimum: 0, maximum: 1e9 };
-const price = object(
+const price = objectSchema(
   { input: perMillion, cached_input: perMillion, output: perMillion },
   { required: ['input', 'output'] },
 );
@@ -62,7 +63,7 @@ const COMMON_MEMBERS = {
 const MATCHES = ['name', 'prefix', 'glob', 'default'];
 const TARGETS = ['alias', 'provider', 'upstreams'];
 
-const model = object(
+const model = objectSchema(
   {
     name: text,
     prefix: text,
@@ -101,9 +102,9 @@ export function providersSchema(file: unknown, kinds: ReadonlyMap<string, Provid
   const toSchema = (entry: unknown): object => {
     const { kind = DEFAULT_KIND } = membersOf(entry);
     const { members = {}, required = [] } = kinds.get(String(kind)) ?? kinds.get(DEFAULT_KIND) ?? {};
-    return object({ ...COMMON_MEMBERS, kind: oneOf(...names), ...members }, { required });
+    return objectSchema({ ...COMMON_MEMBERS, kind: oneOf(...names), ...members }, { required });
   };
-  return object({
+  return objectSchema({
     providers: {
       type: 'object',
       properties: Object.fromEntries(entries.map(([name, entry]) => [name, toSchema(entry)])),

@@ -1,5 +1,6 @@
+import { objectSchema } from '../../config/index.js';
 import { PROFILES, type Profile } from '../responses/profile.js';
-import { flag, milliseconds, object, oneOf } from './schema-parts.js';
+import { flag, milliseconds, oneOf } from './schema-parts.js';
 import { SERVER_MEMBERS, type ServerEntry } from './server-entry.js';
 
 /** An entry of PROVIDERS_FILE for a server with the Responses API (docs/upstreams.md). */
@@ -39,7 +40,7 @@ export const RESPONSES_MEMBERS = {
     pattern: '^(https?://[^@/?#]+(/[^@]*)?|fixture:.+)$',
     description: 'must be an http or https URL, or fixture: and the path of a file',
   },
-  timeouts: object({ connect_ms: milliseconds, first_byte_ms: milliseconds }),
+  timeouts: objectSchema({ connect_ms: milliseconds, first_byte_ms: milliseconds }),
   profile: oneOf(...Object.keys(PROFILES)),
   supports_websockets: flag,
   request_max_retries: retries,
@@ -52,7 +53,7 @@ export const RESPONSES_MEMBERS = {
   websocket_max_age_ms: { ...milliseconds, maximum: LONGEST_AGE_MS },
   websocket_heal_after_ms: { ...milliseconds, minimum: 0 },
   websocket_compression: flag,
-  features: object({ responses_websockets: flag, enable_request_compression: flag }),
+  features: objectSchema({ responses_websockets: flag, enable_request_compression: flag }),
   passthrough: oneOf('none', 'store'),
   compaction: oneOf('service', 'upstream'),
 };

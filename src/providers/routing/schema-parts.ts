@@ -13,8 +13,3 @@ export const texts = { type: 'object', additionalProperties: { type: 'string' } 
 export function oneOf(...words: readonly string[]): object {
   return { enum: words };
 }
-
-/** A schema of an object with only these members. */
-export function object(properties: object, rest: object = {}): object {
-  return { type: 'object', properties, additionalProperties: false, ...rest };
-}

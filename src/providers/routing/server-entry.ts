@@ -1,9 +1,10 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 
+import { objectSchema } from '../../config/index.js';
 import { MOST_EMBEDDING_INPUTS } from '../embedding.js';
 import type { ProviderEntry } from '../provider-kind.js';
 import type { UpstreamAddress } from '../upstream-http/upstream-client.js';
-import { member, object, text, texts } from './schema-parts.js';
+import { member, text, texts } from './schema-parts.js';
 
 /** What an entry of PROVIDERS_FILE says of any HTTP server. */
 export interface ServerEntry extends ProviderEntry {
@@ -24,7 +25,7 @@ export const SERVER_MEMBERS = {
   connections: { type: 'integer', minimum: 1, maximum: 65_535 },
   forward: { type: 'array', items: member, uniqueItems: true },
   omit: { type: 'array', items: member, uniqueItems: true },
-  embeddings: object({
+  embeddings: objectSchema({
     models: { type: 'array', items: text, minItems: 1, uniqueItems: true },
     batch: { type: 'integer', minimum: 1, maximum: MOST_EMBEDDING_INPUTS },
   }),

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-import { EnvironmentError, firstLineOf, parseDataFile, requireSchema } from '../../config/index.js';
+import { EnvironmentError, firstLineOf, objectSchema, parseDataFile, requireSchema } from '../../config/index.js';
 import { ApiError, type InputItem, parametersWhere } from '../../protocol/index.js';
 import { isObject, objectsIn } from '../../validation/index.js';
 import { validateCreateRequest } from '../dto/validate-create-request.js';
@@ -52,41 +52,27 @@ const SETTINGS = parametersWhere(({ inPrompts }) => inPrompts === true);
 const NAME = { type: 'string', minLength: 1, maxLength: 128 };
 const VERSION = { anyOf: [NAME, { type: 'integer' }] };
 
-const SCHEMA = {
-  type: 'object',
-  required: ['prompts'],
-  additionalProperties: false,
-  properties: {
-    prompts: {
-      type: 'array',
-      items: {
-        type: 'object',
-        required: ['id', 'versions'],
-        additionalProperties: false,
-        properties: {
-          id: NAME,
-          tenants: { type: 'array', items: NAME, minItems: 1 },
-          default_version: VERSION,
-          versions: {
-            type: 'array',
-            minItems: 1,
-            items: {
-              type: 'object',
-              required: ['version'],
-              additionalProperties: false,
-              properties: {
-                version: VERSION,
-                instructions: { type: 'string' },
-                input: { type: ['string', 'array'] },
-                ...Object.fromEntries(SETTINGS.map((name) => [name, {}])),
-              },
-            },
-          },
-        },
-      },
-    },
+const PROMPT_VERSION = objectSchema(
+  {
+    version: VERSION,
+    instructions: { type: 'string' },
+    input: { type: ['string', 'array'] },
+    ...Object.fromEntries(SETTINGS.map((name) => [name, {}])),
   },
-};
+  { required: ['version'] },
+);
+
+const PROMPT = objectSchema(
+  {
+    id: NAME,
+    tenants: { type: 'array', items: NAME, minItems: 1 },
+    default_version: VERSION,
+    versions: { type: 'array', minItems: 1, items: PROMPT_VERSION },
+  },
+  { required: ['id', 'versions'] },
+);
+
+const SCHEMA = objectSchema({ prompts: { type: 'array', items: PROMPT } }, { required: ['prompts'] });
 
 /** What a text says in place of a variable. */
 export const VARIABLE = /\{\{\s*([\w.-]{1,64})\s*\}\}/g;

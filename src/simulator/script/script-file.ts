@@ -1,3 +1,4 @@
+import { objectSchema } from '../../config/index.js';
 import { type FinishReason, MODEL_EVENT_TYPES, type ModelEvent } from '../../providers/index.js';
 import type { TranscriptPlace } from '../../providers/transcripts/index.js';
 import type { ScriptCode, ScriptFileSearch, ScriptImage, ScriptMcp, ScriptSearch } from './hosted-calls.js';
@@ -123,13 +124,9 @@ const kind = { enum: REFUSAL_KINDS };
 
 const yes = { const: true };
 
-function object(properties: object, rest: object = {}): Schema {
-  return { type: 'object', properties, additionalProperties: false, ...rest };
-}
-
 const error = textOr(
   kind,
-  object(
+  objectSchema(
     {
       kind,
       code: { type: 'string', minLength: 1 },
@@ -143,7 +140,7 @@ const error = textOr(
   ),
 );
 
-const call = object(
+const call = objectSchema(
   {
     name: { type: 'string', minLength: 1 },
     namespace: { type: 'string', minLength: 1 },
@@ -166,7 +163,7 @@ const events = {
 const word = { type: 'string', minLength: 1 };
 const words = { type: 'array', items: { type: 'string' } };
 
-const fileResult = object({
+const fileResult = objectSchema({
   file_id: word,
   filename: { type: 'string' },
   text: { type: 'string' },
@@ -175,18 +172,18 @@ const fileResult = object({
 
 /** Hosted tools: a text, or an object with more. */
 const hosted = {
-  search: textOr({}, object({ query: { type: 'string' }, sources: words }, { required: ['query'] })),
+  search: textOr({}, objectSchema({ query: { type: 'string' }, sources: words }, { required: ['query'] })),
   files: textOr(
     {},
-    object({ query: { type: 'string' }, results: { type: 'array', items: fileResult } }, { required: ['query'] }),
+    objectSchema({ query: { type: 'string' }, results: { type: 'array', items: fileResult } }, { required: ['query'] }),
   ),
   code: textOr(
     {},
-    object({ code: { type: 'string' }, output: { type: 'string' }, container: word }, { required: ['code'] }),
+    objectSchema({ code: { type: 'string' }, output: { type: 'string' }, container: word }, { required: ['code'] }),
   ),
   image: textOr(
     {},
-    object(
+    objectSchema(
       {
         prompt: { type: 'string' },
         result: { type: 'string' },
@@ -199,7 +196,7 @@ const hosted = {
   ),
   mcp: textOr(
     { pattern: '^[^.]+\\..+$', description: 'must be server.tool' },
-    object(
+    objectSchema(
       {
         server: word,
         tool: word,
@@ -227,7 +224,7 @@ const happenings = {
 
 const HAPPENINGS = [...Object.keys(happenings), 'end', 'events'];
 
-const step = object(
+const step = objectSchema(
   { at: milliseconds, ...happenings, end: yes, events },
   {
     oneOf: HAPPENINGS.map((name) => ({ required: [name] })),
@@ -235,16 +232,16 @@ const step = object(
   },
 );
 
-const condition = object(
+const condition = objectSchema(
   { contains: { type: 'string' }, equals: { type: 'string' }, matches: { type: 'string', format: 'regex' } },
   { minProperties: 1 },
 );
 
 /** The JSON Schema of a ScriptTurn. */
-export const TURN_SCHEMA = object(
+export const TURN_SCHEMA = objectSchema(
   {
     when: textOr({}, condition),
-    request: object(
+    request: objectSchema(
       { conversation: { type: 'string' }, user: { type: 'string' }, answers: { type: 'integer', minimum: 0 } },
       { required: ['conversation', 'user', 'answers'] },
     ),
@@ -262,7 +259,7 @@ export const TURN_SCHEMA = object(
 );
 
 /** The JSON Schema of a ScriptFile. */
-export const SCRIPT_SCHEMA = object(
+export const SCRIPT_SCHEMA = objectSchema(
   {
     model: { type: 'string', minLength: 1 },
     match: { enum: ['order', 'last_user_message', 'request'] },
@@ -271,12 +268,12 @@ export const SCRIPT_SCHEMA = object(
     timing: { enum: ['recorded', 'none'] },
     web: {
       type: 'array',
-      items: object(
+      items: objectSchema(
         {
           query: { type: 'string' },
           results: {
             type: 'array',
-            items: object(
+            items: objectSchema(
               { title: { type: 'string' }, url: word, text: { type: 'string' } },
               { required: ['title', 'url'] },
             ),

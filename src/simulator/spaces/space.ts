@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 
+import { objectSchema } from '../../config/index.js';
 import { ModelError, type Turn } from '../../providers/index.js';
 import { isUserMessage } from '../../providers/transcripts/index.js';
 import { readText } from '../answer/read-items.js';
@@ -30,12 +31,10 @@ export interface SpaceFault extends FaultSettings {
 export function faultSchema(...numbers: readonly string[]): object {
   const whole = { type: 'integer', minimum: 0, maximum: 1e9 };
   const properties = Object.fromEntries(numbers.map((name) => [name, whole]));
-  return {
-    type: 'object',
-    properties: { kind: { enum: FAULT_KINDS }, turns: { ...whole, minimum: 1 }, ...properties },
-    required: ['kind'],
-    additionalProperties: false,
-  };
+  return objectSchema(
+    { kind: { enum: FAULT_KINDS }, turns: { ...whole, minimum: 1 }, ...properties },
+    { required: ['kind'] },
+  );
 }
 
 /** A script with its position. */

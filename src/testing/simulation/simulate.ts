@@ -7,6 +7,7 @@ import {
   EnvironmentError,
   firstLineOf,
   namesReferredTo,
+  objectSchema,
   requireSchema,
   type Variables,
 } from '../../config/index.js';
@@ -30,16 +31,12 @@ export interface SimulateOptions {
   readonly environment?: Variables;
 }
 
-const OPTIONS_SCHEMA = {
-  type: 'object',
-  properties: {
-    answers: { type: 'array' },
-    scripts: { type: 'array' },
-    unmatched: { enum: ['error', 'generate'] },
-    environment: { type: 'object' },
-  },
-  additionalProperties: false,
-};
+const OPTIONS_SCHEMA = objectSchema({
+  answers: { type: 'array' },
+  scripts: { type: 'array' },
+  unmatched: { enum: ['error', 'generate'] },
+  environment: { type: 'object' },
+});
 
 /** The name of the tenant that all keys belong to which name no space. */
 const ANYBODY = 'anybody';

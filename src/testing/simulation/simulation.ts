@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
-import { requireSchema } from '../../config/index.js';
+import { objectSchema, requireSchema } from '../../config/index.js';
 import type { FaultKind } from '../../simulator/index.js';
 import { type NamedScript, type ScriptTurn, TURN_SCHEMA } from '../../simulator/script/index.js';
 import {
@@ -23,7 +23,7 @@ export interface FaultOptions extends Pick<SpaceFault, 'after' | 'forMs' | 'retr
 
 const FAULT_SCHEMA = faultSchema('after', 'forMs', 'retryAfterSeconds');
 
-const SPACE_SCHEMA = { type: 'object', properties: { answers: { type: 'array' } }, additionalProperties: false };
+const SPACE_SCHEMA = objectSchema({ answers: { type: 'array' } });
 
 /** A simulated model with answers, faults and a journal of its own. An agent reaches it with `url` and `apiKey`. */
 export class SimulatedSpace {

@@ -4,6 +4,7 @@ import {
   EnvironmentError,
   faultsOf,
   isSafeUrl,
+  objectSchema,
   parseSecretFile,
   requireSchema,
   resolveReferences,
@@ -100,16 +101,16 @@ const url = {
   pattern: '^https?://[^@/?#]+([/?][^@]*)?$',
   description: 'must be an http or https URL without a user',
 };
-const filter = object({ tool_names: names, read_only: { type: 'boolean' } }, { minProperties: 1 });
+const filter = objectSchema({ tool_names: names, read_only: { type: 'boolean' } }, { minProperties: 1 });
 
-const server = object(
+const server = objectSchema(
   {
     url,
     transport: { enum: ['auto', 'streamable-http', 'sse'] },
     description: text,
     headers: { type: 'object', additionalProperties: { type: 'string' } },
     authorization: text,
-    oauth: object(
+    oauth: objectSchema(
       {
         token_url: url,
         client_id: text,
@@ -124,8 +125,8 @@ const server = object(
     forward: names,
     tenants: { ...names, minItems: 1 },
     tools: names,
-    require_approval: { anyOf: [{ enum: ['always', 'never'] }, object({ always: filter, never: filter })] },
-    timeouts: object({
+    require_approval: { anyOf: [{ enum: ['always', 'never'] }, objectSchema({ always: filter, never: filter })] },
+    timeouts: objectSchema({
       connect_ms: milliseconds,
       list_ms: milliseconds,
       call_ms: milliseconds,
@@ -140,7 +141,7 @@ const server = object(
 );
 
 /** The JSON Schema of the file. */
-const SERVERS_SCHEMA = object({
+const SERVERS_SCHEMA = objectSchema({
   servers: {
     type: 'object',
     additionalProperties: server,
@@ -151,10 +152,6 @@ const SERVERS_SCHEMA = object({
   },
   connectors: { type: 'object', additionalProperties: text },
 });
-
-function object(properties: object, rest: object = {}): object {
-  return { type: 'object', properties, additionalProperties: false, ...rest };
-}
 
 /**
  * Reads and validates MCP_SERVERS. Throws EnvironmentError with all faults and their places, without quoting the file, which contains
