@@ -1,7 +1,11 @@
+import { Logger } from '@nestjs/common';
+
+import { OutageLog } from '../logging/index.js';
 import type { Clock, Timer } from '../time/index.js';
 import { JobHandedBackError } from './errors.js';
 import { type Job, JobQueue, type QueueName, type QueueOptions, type QueueWorker } from './job-queue.js';
 import type { RunNotices } from './notices.js';
+import { repeatUntilDone } from './repeat.js';
 import { LONGEST_STOP_MS } from './state-backend.js';
 
 /** How long a start waits for a queue to be prepared, ms. */
@@ -37,15 +41,29 @@ export abstract class DatabaseJobQueue extends JobQueue {
   }
 }
 
-/** Repeats what asks the database until it succeeds, and logs its failures. */
-interface Engine {
-  repeat(what: string, work: () => Promise<unknown>, signal: AbortSignal): Promise<void>;
-  warn(what: string, reason: unknown): void;
+/** What stores the jobs of a database, in its library. */
+export abstract class QueueEngine {
+  private readonly outages = new OutageLog(new Logger('JobQueue'));
+
+  constructor(protected readonly clock: Clock) {}
+
+  /** Repeats work until it succeeds or the signal aborts; failures are logged. Never rejects. */
+  repeat(what: string, work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+    return repeatUntilDone(work, { clock: this.clock, signal, onFailure: (error) => this.warn(what, error) });
+  }
+
+  /** Logs a failure: one line a minute per reason. */
+  warn(what: string, reason: unknown): void {
+    this.outages.warn(what, this.explain(reason));
+  }
+
+  /** What has failed, in one line. */
+  protected abstract explain(reason: unknown): string;
 }
 
 /** What a worker needs. */
-export interface QueueWorkerParts<JobEngine extends Engine = Engine> {
-  readonly engine: JobEngine;
+export interface QueueWorkerParts<Engine extends QueueEngine = QueueEngine> {
+  readonly engine: Engine;
   readonly clock: Clock;
   readonly queue: QueueName;
   /** `concurrency`: most jobs at once. */
@@ -54,7 +72,7 @@ export interface QueueWorkerParts<JobEngine extends Engine = Engine> {
 }
 
 /** Takes the jobs of a queue in a database: when they are fetched, how many, and what is waited for. */
-export abstract class DatabaseQueueWorker<JobEngine extends Engine = Engine> implements QueueWorker {
+export abstract class DatabaseQueueWorker<Engine extends QueueEngine = QueueEngine> implements QueueWorker {
   private readonly handlers = new Set<Promise<void>>();
   /** To the database; waited for at shutdown. */
   private readonly requests = new Set<Promise<void>>();
@@ -66,7 +84,7 @@ export abstract class DatabaseQueueWorker<JobEngine extends Engine = Engine> imp
   /** Whether there may be jobs that wait. */
   private mayFind = true;
 
-  constructor(protected readonly parts: QueueWorkerParts<JobEngine>) {}
+  constructor(protected readonly parts: QueueWorkerParts<Engine>) {}
 
   /** Prepares the queue, and takes jobs from then on. Resolves when the database has permitted it; never rejects. */
   abstract begin(): Promise<void>;

@@ -1,12 +1,10 @@
-import { Logger } from '@nestjs/common';
 import type { PgBoss } from 'pg-boss';
 
-import { OutageLog } from '../../logging/index.js';
 import type { Clock } from '../../time/index.js';
+import { QueueEngine } from '../database-queue.js';
 import { describe } from '../driver-errors.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
 import type { QueueName } from '../job-queue.js';
-import { repeatUntilDone } from '../repeat.js';
 import type { Database } from './database.js';
 import { JOBS_SCHEMA } from './migrate-jobs.js';
 
@@ -24,8 +22,7 @@ const NEW_QUEUE = { heartbeatSeconds: 20, expireInSeconds: DAY, retryLimit: 1000
 const QUEUES: readonly QueueName[] = ['turns', 'webhooks'];
 
 /** pg-boss over our connections: it stores jobs, and finds those whose process died. */
-export class JobEngine {
-  private readonly outages = new OutageLog(new Logger('JobQueue'));
+export class JobEngine extends QueueEngine {
   private readonly stopping = new AbortController();
   private readonly started = Promise.withResolvers<PgBoss>();
   private boss: PgBoss | undefined;
@@ -33,8 +30,10 @@ export class JobEngine {
 
   constructor(
     private readonly database: Database,
-    private readonly clock: Clock,
-  ) {}
+    clock: Clock,
+  ) {
+    super(clock);
+  }
 
   /** Starts it; if the database is temporarily unavailable, in the background. Throws StateStartError. */
   async start(): Promise<void> {
@@ -45,7 +44,7 @@ export class JobEngine {
         await this.boss?.stop({ close: false, graceful: false });
         throw new StateStartError(`DATABASE_URL: the job queue cannot start: ${describe(error)}`, { cause: error });
       }
-      void this.repeat('cannot start', () => this.open());
+      void this.repeat('cannot start', () => this.open(), this.stopping.signal);
     }
   }
 
@@ -70,14 +69,8 @@ export class JobEngine {
     return this.started.promise;
   }
 
-  /** Repeats work until it succeeds or the signal aborts; failures are logged. Never rejects. */
-  repeat(what: string, work: () => Promise<unknown>, signal: AbortSignal = this.stopping.signal): Promise<void> {
-    const onFailure = (error: unknown): void => this.warn(what, error);
-    return repeatUntilDone(work, { clock: this.clock, signal, onFailure });
-  }
-
-  warn(what: string, reason: unknown): void {
-    this.outages.warn(what, describe(reason));
+  protected override explain(reason: unknown): string {
+    return describe(reason);
   }
 
   private async open(): Promise<void> {

@@ -1,11 +1,9 @@
-import { Logger } from '@nestjs/common';
 import type { JobsOptions, Queue, RedisQueueBackend } from 'bullmq';
 
-import { OutageLog } from '../../logging/index.js';
 import { type Clock, sharedTimeOf } from '../../time/index.js';
+import { QueueEngine } from '../database-queue.js';
 import type { QueueName, QueueOptions } from '../job-queue.js';
 import { inOneLine } from '../errors.js';
-import { repeatUntilDone } from '../repeat.js';
 import type { Redis } from './redis.js';
 
 /** Most entries of BullMQ's own log of a queue, which nobody reads. */
@@ -33,8 +31,7 @@ export function locksOf({ leaseSeconds }: Pick<QueueOptions, 'leaseSeconds'>): {
 }
 
 /** BullMQ over our connection: it stores jobs, and finds those whose process died. Its own workers are not used. */
-export class JobEngine {
-  private readonly outages = new OutageLog(new Logger('JobQueue'));
+export class JobEngine extends QueueEngine {
   private readonly queues = new Map<QueueName, Promise<Queue>>();
   /** The time that BullMQ goes by, milliseconds since the Unix epoch. */
   readonly now: () => number;
@@ -42,8 +39,9 @@ export class JobEngine {
   constructor(
     private readonly redis: Redis,
     private readonly prefix: string,
-    private readonly clock: Clock,
+    clock: Clock,
   ) {
+    super(clock);
     this.now = sharedTimeOf(clock);
   }
 
@@ -65,14 +63,8 @@ export class JobEngine {
     return mover;
   }
 
-  /** Repeats work until it succeeds or the signal aborts; failures are logged. Never rejects. */
-  repeat(what: string, work: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
-    const onFailure = (error: unknown): void => this.warn(what, error);
-    return repeatUntilDone(work, { clock: this.clock, signal, onFailure });
-  }
-
-  warn(what: string, reason: unknown): void {
-    this.outages.warn(what, inOneLine(this.redis.explain(reason)));
+  protected override explain(reason: unknown): string {
+    return inOneLine(this.redis.explain(reason));
   }
 
   /** BullMQ tells its scripts the time of this machine: when jobs that wait are due, and when those that are done are forgotten. */
