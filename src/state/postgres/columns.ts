@@ -11,7 +11,7 @@ interface ItemColumns {
   readonly text: string;
 }
 
-/** The end of a background response as columns. */
+/** The body of a response and its items, in the order of the transcript, as columns. */
 export interface EndColumns {
   readonly body: string;
   readonly size: number;
@@ -39,24 +39,21 @@ type Columns = SaveValues extends readonly [
 /** A response as columns. Its output is stored only among its items. */
 export function toColumns(tenant: string, record: ResponseRecord, inherited: readonly Item[]): Columns {
   const { response, origin, fence, expiresAt } = record;
-  const { metadata } = response;
-  const body = toBody(response);
-  const items = toItems(record, inherited);
-  const texts = items.map(({ text }) => text);
-  const outputs = items.filter(({ kind }) => kind === 'output').map(({ text }) => text);
+  const before = [...toItemColumns('inherited', inherited), ...toItemColumns('input', record.input)];
+  const { body, size, itemsSize, kinds, keys, texts } = toEndColumns(record, before);
   return [
     response.status,
     toKey(response.model),
     new Date(response.created_at * 1000),
     new Date(expiresAt),
-    toLabelsColumn(tenant, metadata),
+    toLabelsColumn(tenant, response.metadata),
     origin === null ? null : JSON.stringify(origin),
-    bytesOf([body, ...outputs]),
-    bytesOf(texts),
+    size,
+    itemsSize,
     body,
     fence,
-    items.map(({ kind }) => kind),
-    items.map(({ key }) => key),
+    kinds,
+    keys,
     texts,
   ];
 }
@@ -69,10 +66,14 @@ export function toLabelsColumn(
   return metadata === null || Object.keys(metadata).length === 0 ? null : toLabels(tenant, metadata);
 }
 
-/** What the end of a background response adds to it. */
-export function toEndColumns(ending: Pick<ResponseRecord, 'response' | 'given'>): EndColumns {
-  const body = toBody(ending.response);
-  const items = toOutput(ending);
+/** What the end of a background response adds to it. `before`: items that are stored with it, in front of its output. */
+export function toEndColumns(
+  { response, given }: Pick<ResponseRecord, 'response' | 'given'>,
+  before: readonly ItemColumns[] = [],
+): EndColumns {
+  const body = toBody(response);
+  const between = given.map(({ after, items }) => ({ after, items: toItemColumns('given', items) }));
+  const items = [...before, ...interleave(toItemColumns('output', response.output), between)];
   const texts = items.map(({ text }) => text);
   const outputs = items.filter(({ kind }) => kind === 'output').map(({ text }) => text);
   return {
@@ -83,16 +84,6 @@ export function toEndColumns(ending: Pick<ResponseRecord, 'response' | 'given'>)
     keys: items.map(({ key }) => key),
     texts,
   };
-}
-
-/** The items of a response, in the order of the transcript. */
-function toItems(record: ResponseRecord, inherited: readonly Item[]): readonly ItemColumns[] {
-  return [...toItemColumns('inherited', inherited), ...toItemColumns('input', record.input), ...toOutput(record)];
-}
-
-function toOutput({ response, given }: Pick<ResponseRecord, 'response' | 'given'>): readonly ItemColumns[] {
-  const between = given.map(({ after, items }) => ({ after, items: toItemColumns('given', items) }));
-  return interleave(toItemColumns('output', response.output), between);
 }
 
 function toItemColumns(kind: ItemKind, items: readonly Item[]): readonly ItemColumns[] {
