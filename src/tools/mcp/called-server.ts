@@ -16,10 +16,10 @@ import {
   type McpServer,
   matchesFilter,
   type McpToolInfo,
+  toOutput,
 } from './mcp-server.js';
 import type { ServerConnections } from './server-connections.js';
 import type { McpServerEntry } from './servers-file.js';
-import { toOutput } from './to-output.js';
 
 /** The longest name of a tool, characters. */
 const LONGEST_NAME = 128;

@@ -1,3 +1,4 @@
+import type { CallToolResult } from '@modelcontextprotocol/client';
 import type * as OpenAI from 'openai/resources/responses/responses';
 
 /** What a server says of a tool's behaviour. They are hints: only those of a server that the operator trusts mean anything. */
@@ -23,6 +24,17 @@ export interface McpToolInfo {
  * have. Neither contains credentials of the server.
  */
 export type McpOutcome = { readonly output: string } | { readonly error: OpenAI.McpToolCallError };
+
+/**
+ * The text of a result, a line or more for each part: the structured result as JSON, in place of the texts that repeat it, or else the
+ * texts as they are; then images, audio and resources as the JSON of their parts.
+ */
+export function toOutput({ content, structuredContent }: CallToolResult): string {
+  const isStructured = structuredContent !== undefined;
+  const parts = isStructured ? content.filter(({ type }) => type !== 'text') : content;
+  const lines = parts.map((part) => (part.type === 'text' ? part.text : JSON.stringify(part)));
+  return (isStructured ? [JSON.stringify(structuredContent), ...lines] : lines).join('\n');
+}
 
 /** Tools by name, or by their `readOnlyHint`. */
 export interface McpToolFilter {

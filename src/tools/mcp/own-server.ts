@@ -8,7 +8,14 @@ import { quote } from '../../logging/index.js';
 import { type Clock, untilAborted } from '../../time/index.js';
 import { McpFailure } from './failures.js';
 import type { McpObserver } from './mcp-observer.js';
-import type { McpApproval, McpCallOptions, McpOutcome, McpServer, McpToolInfo } from './mcp-server.js';
+import {
+  type McpApproval,
+  type McpCallOptions,
+  type McpOutcome,
+  type McpServer,
+  type McpToolInfo,
+  toOutput,
+} from './mcp-server.js';
 import type { RequestSlots } from './request-slots.js';
 import {
   ServerToolError,
@@ -17,7 +24,6 @@ import {
   type ServerToolResult,
 } from './server-tool.js';
 import { DEFAULTS } from './servers-file.js';
-import { toOutput } from './to-output.js';
 import type { ToolInput } from './tool-input.js';
 
 /** A tool of the program. */
