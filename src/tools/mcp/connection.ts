@@ -41,9 +41,6 @@ export interface ConnectionSettings {
   readonly onListChanged: () => void;
 }
 
-/** For requests of the library, ms: the limits of this service are shorter. */
-const NO_LIMIT_MS = LONGEST_DELAY_MS;
-
 /** Pages of a list. */
 const MOST_PAGES = 64;
 
@@ -168,7 +165,7 @@ export class McpConnection {
     const abort = (): void => void transport.close();
     signal.addEventListener('abort', abort, { once: true });
     try {
-      await client.connect(transport, { signal, timeout: NO_LIMIT_MS });
+      await client.connect(transport, { signal, timeout: LONGEST_DELAY_MS });
       const pause = (delayMs: number, reconnect: () => void): (() => void) => streams.pause(delayMs, reconnect);
       const parts = { client, http, url, mostBytes, headers, tokens, clientInfo, resumption: RESUMPTION, pause };
       const calls = transport instanceof OlderTransport ? null : new ToolCalls({ ...parts, transport });
@@ -189,7 +186,7 @@ export class McpConnection {
 
   /** The tools of all pages, which have the bytes of one answer together. Rejects with McpFailure, of which SessionGoneError is one. */
   async list(signal: AbortSignal): Promise<readonly Tool[]> {
-    const options = { signal, timeout: NO_LIMIT_MS, cacheMode: 'refresh' as const };
+    const options = { signal, timeout: LONGEST_DELAY_MS, cacheMode: 'refresh' as const };
     const { tools } = await this.send(() => this.client.listTools(undefined, options), 0);
     this.calls?.learn(tools);
     return tools;
@@ -212,7 +209,7 @@ export class McpConnection {
         if (!(error instanceof NotHandledError)) throw error;
       }
     }
-    const options = { signal, timeout: NO_LIMIT_MS, onprogress };
+    const options = { signal, timeout: LONGEST_DELAY_MS, onprogress };
     const params = { name, arguments: { ...args } };
     // Before 2026-07-28 no argument is sent as a header, and nothing else is asked of a result than to be one.
     if (client.getProtocolEra() === 'modern') return this.send(() => client.callTool(params, options));
