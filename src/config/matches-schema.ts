@@ -1,3 +1,5 @@
+import { isObject } from '../validation/index.js';
+
 /** A JSON Schema, or a part of one. */
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -85,10 +87,6 @@ function isOfType(value: unknown, type: string): boolean {
 /** JSON has no others. */
 function isNumber(value: unknown): value is number {
   return Number.isFinite(value);
-}
-
-function isObject(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isPrimitive(value: unknown): boolean {
