@@ -1,5 +1,5 @@
 import { ApiError } from './errors.js';
-import type { Item } from './wire.js';
+import type { ContentPart, Item } from './wire.js';
 
 /**
  * The `call_id` that links a call and its output. The output of a local shell refers to its call by its own id
@@ -46,6 +46,11 @@ export function lateOutputs(items: readonly Item[]): ReadonlyMap<Item, Item> {
     }
   }
   return late;
+}
+
+/** A text as the part of a message with this role. */
+export function toTextPart(role: unknown, text: string): ContentPart {
+  return role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text };
 }
 
 /** A late output as a message of the user, for a context without its call. */

@@ -7,7 +7,7 @@ import type {
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages';
 
-import type { ContentPart, InputItem } from '../../protocol/index.js';
+import { type ContentPart, type InputItem, toTextPart } from '../../protocol/index.js';
 import { CACHE_MARK, type CacheMarks } from '../cache-marks.js';
 import type { Place } from '../places.js';
 import { type SentMcpResult, type SentMcpUse, toMcpCall } from './server-tools.js';
@@ -122,10 +122,6 @@ function addItems({ role, content }: MessageParam, path: string, around: Surroun
 
 const partsOf = (parts: readonly PlacedPart[]): readonly ContentPart[] => parts.map(([part]) => part);
 const pathsOf = (parts: readonly PlacedPart[]): readonly string[] => parts.map(([, path]) => path);
-
-function toTextPart(role: MessageParam['role'], text: string): ContentPart {
-  return role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text };
-}
 
 type GivenBlock = TextBlockParam | ImageBlockParam | DocumentBlockParam | SearchResultBlockParam;
 

@@ -1,10 +1,10 @@
 import {
-  type ContentPart,
   hasOpaqueData,
   type IdGenerator,
   type InputItem,
   type Item,
   itemIdPrefix,
+  toTextPart,
 } from '../../protocol/index.js';
 import { typeOfItem } from '../dto/index.js';
 
@@ -37,8 +37,4 @@ function toMessage(item: InputItem, ids: IdGenerator): Item {
     role,
     content: typeof content === 'string' ? [toTextPart(role, content)] : content,
   };
-}
-
-function toTextPart(role: unknown, text: string): ContentPart {
-  return role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text };
 }
