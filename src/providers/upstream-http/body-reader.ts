@@ -17,7 +17,7 @@ const LINE_END = /\r\n?|\n/;
 export class BodyReader {
   private current: BodyForm | undefined;
   private readonly events: EventStreamReader;
-  private readonly collected = new TextCollector(LONGEST_DOCUMENT);
+  private collected = new TextCollector(LONGEST_DOCUMENT);
   /** Handles characters that span two pieces of lines. */
   private readonly decoder = new TextDecoder();
   /** The line so far. */
@@ -75,7 +75,9 @@ export class BodyReader {
     const [first = ''] = this.collected.text.split(LINE_END, 1);
     if (!isObject(parseJson(first))) return;
     this.current = 'lines';
-    this.readLines(this.decoder.decode(this.collected.bytes, { stream: true }));
+    const { bytes } = this.collected;
+    this.collected = new TextCollector(LONGEST_DOCUMENT);
+    this.readLines(this.decoder.decode(bytes, { stream: true }));
   }
 
   /** Whether the second line of a document begins in a piece. */
