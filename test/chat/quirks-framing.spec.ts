@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 
 import type { Quirks } from '../support/chat-upstream/quirks.js';
-import { chunk, completion, finish, streamOf } from './chunk-stream.js';
+import { chunk, completion, finish, openStreamOf, streamOf } from './chunk-stream.js';
 import { saidIn } from '../support/output.js';
 import { MODEL, runTurn, sendTurn, startChatService } from '../support/chat-upstream/start-chat-service.js';
 import { describeService } from '../support/describe-service.js';
@@ -132,6 +132,49 @@ describeService(
         service.upstream.replay(body, { headers, packetBytes });
         expect(saidIn((await sendTurn(service)).response)).toEqual([{ text: 'Hello' }]);
       }
+    });
+
+    const gemini = { candidates: [{ content: { role: 'model', parts: [{ text: 'Hello' }] }, finishReason: 'STOP' }] };
+    const anthropic = { type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Hello' }] };
+    const ollama = { model: 'm', message: { role: 'assistant', content: 'Hello' }, done: true, done_reason: 'stop' };
+    const ofResponses = { object: 'response', status: 'completed', output: [] };
+
+    it.each<[form: string, body: string, named: string, headers?: Readonly<Record<string, string>>]>([
+      ['is of Gemini', streamOf([gemini]), "Gemini's own API (`base_url` must be that of its Chat Completions, which"],
+      ['is of Gemini, in a list', JSON.stringify([gemini, gemini]), 'ends with /v1beta/openai'],
+      ['is of Anthropic', JSON.stringify(anthropic), "Anthropic's Messages API (`base_url`"],
+      [
+        'is of Anthropic, in events',
+        openStreamOf([
+          { type: 'message_start', message: { role: 'assistant', content: [] } },
+          { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello' } },
+          { type: 'message_stop' },
+        ]),
+        "Anthropic's Messages API",
+      ],
+      ['is of Ollama', JSON.stringify(ollama), "Ollama's own API (`base_url`"],
+      [
+        'is of Ollama, in lines',
+        [{ ...ollama, done: false }, ollama].map((line) => `${JSON.stringify(line)}\n`).join(''),
+        'ends with /v1',
+      ],
+      ['is of the Responses API', JSON.stringify(ofResponses), 'its entry needs `kind: responses`'],
+      ['is of the Responses API, in events', openStreamOf([{ type: 'response.created' }]), 'the Responses API'],
+      ['is compressed', 'xyz', 'a body with `content-encoding: br`', { 'content-encoding': 'br' }],
+    ])('an upstream whose answer %s fails, and the error says what helps', async (_, body, named, headers = {}) => {
+      service.upstream.replay(body, { headers });
+      await expect(sendTurn(service)).rejects.toMatchObject({
+        status: 502,
+        message: expect.stringContaining(named) as unknown,
+      });
+    });
+
+    it('an upstream whose refusal is compressed is quoted with that', async () => {
+      service.upstream.refuse(400, undefined, { 'content-encoding': 'gzip' });
+      await expect(sendTurn(service)).rejects.toMatchObject({
+        status: 400,
+        message: expect.stringContaining('`content-encoding: gzip`') as unknown,
+      });
     });
 
     it('the stream of an upstream is asked for without compression, and with events as the wanted form', async () => {

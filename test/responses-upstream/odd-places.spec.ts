@@ -112,7 +112,7 @@ describe.each(TRANSPORTS)('content at odd places, over $name', (transport) => {
     expect(await answerTo([{ type: 'response.completed', response }])).toMatchObject({ output: [HELLO] });
   });
 
-  it.each<[form: string, events: readonly object[], named: string]>([
+  it.each<[form: string, events: readonly (object | { raw: string })[], named: string]>([
     ['a delta that is no text', [text({ odd: 1 }, { output_index: 0 })], "a delta of 'response.output_text.delta'"],
     ['arguments of a call without a name', [piece('{"a":1}')], 'the arguments of a call that nothing names'],
     [
@@ -122,6 +122,17 @@ describe.each(TRANSPORTS)('content at odd places, over $name', (transport) => {
     ],
     ['a message whose content is a number', [done({ ...message, content: 7 })], "an item of type 'message'"],
     ['an item without a type', [done({ id: 'x', odd: 'Hello' })], "an item of type 'unknown'"],
+    [
+      'chunks of Chat Completions',
+      [{ raw: JSON.stringify({ object: 'chat.completion.chunk', choices: [{ delta: { content: 'Hello' } }] }) }],
+      'Chat Completions (its entry must not have `kind: responses`)',
+    ],
+    [
+      "Anthropic's events",
+      [{ type: 'message_start', message: { role: 'assistant', content: [] } }],
+      "Anthropic's Messages API (its entry must not have `kind: responses`; `base_url` must",
+    ],
+    ["Gemini's list", [{ raw: '[{"candidates":[{"content":{"parts":[]}}]}]' }], "Gemini's own API"],
   ])('an answer with nothing but %s fails, and names it', async (_, events, named) => {
     await expect(answerTo(events)).rejects.toMatchObject({
       status: 502,

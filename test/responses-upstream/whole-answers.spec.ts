@@ -70,6 +70,23 @@ describe('§3.2 a JSON document in place of a stream', () => {
     expect([status, body]).toMatchObject([400, { error: { code: 'invalid_prompt', message: 'No.' } }]);
   });
 
+  it.each<[body: string, named: string, headers?: Readonly<Record<string, string>>]>([
+    ['{"object":"chat.completion","choices":[]}', 'Chat Completions (its entry must not'],
+    ['{"type":"message","role":"assistant","content":[{"type":"text","text":"Hi"}]}', "Anthropic's Messages API"],
+    ['{"model":"m","message":{"role":"assistant","content":"Hi"},"done":true}', "Ollama's own API"],
+    ['xyz', '`content-encoding: gzip`', { 'content-encoding': 'gzip' }],
+  ])(
+    'a JSON document in place of a stream fails where it is of another form: %s',
+    async (text, named, headers = {}) => {
+      service.upstream.respond(() => refusing(200, text, headers));
+      await expect(ask(service)).rejects.toMatchObject({
+        status: 502,
+        message: expect.stringContaining(named) as unknown,
+      });
+      expect(service.upstream.calls).toHaveLength(1);
+    },
+  );
+
   it.each([
     '{"object":"list","data":[]}',
     '{"id":"resp_1","status":"in_progress","output":[]}',

@@ -161,7 +161,7 @@ export class ChatCompletionsProvider extends PushingProvider {
     if (reader.hidesImage) this.tellOfImage();
     if (sink.isClosed) return true;
     const { finished } = reader;
-    if (finished === undefined) throw this.explain(new Error('the stream ended without a finish reason'));
+    if (finished === undefined) throw this.explain(unfinished(reader));
     if (finished === 'error') throw this.explain(new Error("the model's server reported an error"));
     if (finished === 'stop' && reader.lacksCall)
       throw this.explain(new Error('the model called a tool, and did not say which'));
@@ -275,6 +275,12 @@ export class ChatCompletionsProvider extends PushingProvider {
     const { name: provider, reasoningTags } = this.options;
     return new ChunkReader(calls, new OpaqueCollector({ provider, model: settings.model }), reasoningTags);
   }
+}
+
+/** Why an answer without an end is none. */
+function unfinished({ unread, hasAnswered }: ChunkReader): Error {
+  if (unread !== undefined && !hasAnswered) return notUnderstood(unread);
+  return new Error('the stream ended without a finish reason');
 }
 
 /** Whether a server refuses to answer without `stream`: some models only stream. */

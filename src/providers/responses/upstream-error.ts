@@ -54,3 +54,18 @@ export class UpstreamError extends Error {
     return this.options.remedy;
   }
 }
+
+/** The failure of an answer in a form that is not understood. `what` names the form, in words of this service. */
+export function notUnderstood(what: string): UpstreamError {
+  return new UpstreamError(`the upstream answered with ${what}, which is not understood`, {
+    remedy: 'none',
+    status: 502,
+    failure: {
+      code: 'server_error',
+      type: null,
+      param: null,
+      status: 502,
+      message: `The model's server answered in a form that is not understood: ${what}.`,
+    },
+  });
+}

@@ -10,7 +10,7 @@ import { reasonOf } from '../scrub.js';
 import { readFailure } from '../upstream-errors/error-body.js';
 import { readRetryAfter } from '../upstream-errors/retry-after.js';
 import { toModelError } from '../upstream-errors/to-model-error.js';
-import { toExchangeError } from './exchange-error.js';
+import { refuseCompression, toExchangeError } from './exchange-error.js';
 import { readText } from './read-text.js';
 import type { UpstreamClient } from './upstream-client.js';
 
@@ -56,6 +56,7 @@ export class EmbeddingRoute {
     const answer = await this.client.post('/embeddings', JSON.stringify(body), signal);
     const { status, headers } = answer;
     const isAnswer = status >= 200 && status <= 299;
+    if (isAnswer) refuseCompression(answer);
     const text = isAnswer ? await readText(answer, LONGEST_ANSWER) : await readText(answer);
     if (isAnswer) return readEmbeddings(text, inputs.length);
     const retryAfterMs = readRetryAfter(headers, this.clock.now());

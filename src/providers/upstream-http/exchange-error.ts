@@ -2,6 +2,7 @@ import { ModelError } from '../model-error.js';
 import { serverError } from '../upstream-errors/to-model-error.js';
 import { isUnreachable, unreachable } from '../upstream-errors/unreachable.js';
 import { UpstreamTimeoutError } from './exchange-timer.js';
+import type { UpstreamAnswer } from './upstream-answer.js';
 
 export const BROKEN = 'The connection to the model broke. Please retry your request.';
 export const UNREADABLE = 'The model sent an invalid response. Please retry your request.';
@@ -19,4 +20,12 @@ export function toExchangeError(cause: unknown): ModelError {
 export function notUnderstood(what: string): ModelError {
   const message = `The model's server answered in a form that is not understood: ${what}.`;
   return serverError(message, new Error(`the answer has nothing but ${what}`), { status: 502, retry: 'other' });
+}
+
+/** Throws ModelError 502 for an answer whose body is compressed, and closes its connection. */
+export function refuseCompression(answer: UpstreamAnswer): void {
+  const { compression } = answer;
+  if (compression === null) return;
+  answer.abort();
+  throw notUnderstood(compression);
 }

@@ -29,8 +29,13 @@ export class TextCollector {
   }
 }
 
-/** Reads a body as text. Aborts the answer at `limit` bytes and returns the beginning. */
+/** Reads a body as text. Aborts the answer at `limit` bytes and returns the beginning; of a compressed body, says only that. */
 export async function readText(answer: UpstreamAnswer, limit = LONGEST_TEXT): Promise<string> {
+  const { compression } = answer;
+  if (compression !== null) {
+    answer.abort();
+    return `(${compression})`;
+  }
   const collector = new TextCollector(limit);
   await answer.read((piece) => {
     collector.add(piece);

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 
 import type { Clock, Timer } from '../../time/index.js';
+import { quotableName } from '../redact.js';
 import type { ExchangeTimer } from './exchange-timer.js';
 import { type RunningStream, runningStreams } from './running-streams.js';
 
@@ -72,10 +73,15 @@ export class UpstreamAnswer implements Dispatcher.DispatchHandler, RunningStream
     await this.over.promise;
   }
 
-  /** How the body is compressed, although `accept-encoding: identity` was sent: some proxies ignore it. Null if it is not. */
-  get encoding(): string | null {
+  /**
+   * Says how the body is compressed, in words for an error, although `accept-encoding: identity` was sent: some proxies ignore it. Null if
+   * it is not.
+   */
+  get compression(): string | null {
     const encoding = String(this.headers['content-encoding'] ?? '').trim();
-    return NO_ENCODING.test(encoding) ? null : encoding;
+    return NO_ENCODING.test(encoding)
+      ? null
+      : `a body with \`content-encoding: ${quotableName(encoding)}\`, which was not asked for`;
   }
 
   /** Ends the timeouts of the address: the reader has one of its own. */

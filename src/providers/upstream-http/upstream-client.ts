@@ -90,6 +90,7 @@ export class UpstreamClient {
     );
     const text = await readText(answer, LONGEST_DOCUMENT);
     if (answer.status !== 200) throw new NoDocumentError(`HTTP ${answer.status}`);
+    if (answer.compression !== null) throw new NoDocumentError(`the answer is ${answer.compression}`);
     try {
       return JSON.parse(text);
     } catch {

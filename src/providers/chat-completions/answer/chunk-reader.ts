@@ -1,6 +1,7 @@
 import type { Logprob } from '../../../protocol/index.js';
 import { isObject, objectsIn } from '../../../validation/index.js';
 import type { FinishReason, ModelEvent } from '../../model-event.js';
+import { otherApiIn } from '../../upstream-http/other-api.js';
 import { isOnlyOpaque } from '../opaque/opaque-members.js';
 import type { OpaqueCollector } from '../opaque/opaque-collector.js';
 import { Attachments } from './attachments.js';
@@ -19,7 +20,7 @@ import {
   reasonIn,
   wordsIn,
 } from './chat-chunk.js';
-import { isImage, restOf, textsIn, unreadIn } from './content-parts.js';
+import { imagesIn, restOf, textsIn, unreadIn } from './content-parts.js';
 import { mergeUsage, readUsage, type ChatUsage } from './read-usage.js';
 import { type TaggedPiece, TagSplitter } from './tag-splitter.js';
 
@@ -107,7 +108,10 @@ export class ChunkReader {
     if (chunk.usage != null) this.count(readUsage(chunk.usage, chunk.timings));
     else if (isObject(chunk.x_groq)) this.count(readUsage(chunk.x_groq.usage));
     this.noteSources(chunk);
-    if (!Array.isArray(chunk.choices)) return;
+    if (!Array.isArray(chunk.choices)) {
+      this.unread ??= otherApiIn(chunk, 'chat');
+      return;
+    }
     for (const each of chunk.choices as readonly unknown[]) {
       const choice = typeof each === 'string' ? { text: each } : each;
       if (isObject(choice) && (choice.index ?? 0) === (this.index ??= choice.index ?? 0)) this.readChoice(choice);
@@ -213,7 +217,7 @@ export class ChunkReader {
     const { reasoning, text, refusal } = textsIn(delta);
     this.think(reasoning);
     this.sayContent(text);
-    this.showIn(content);
+    this.show(imagesIn(content));
     this.refuse(refusal);
     for (const [member, read] of this.others) {
       const value = delta[member];
@@ -245,8 +249,7 @@ export class ChunkReader {
     else this.sayTagged(restOf(this.tagged, text), this.splitter);
     this.refuse(restOf(this.refusal, refusal));
     this.annotate(message.annotations);
-    this.showIn(message.content);
-    this.show(objectsIn(message.images));
+    this.show([...imagesIn(message.content), ...objectsIn(message.images)]);
     const calls = [...callsIn(message.tool_calls), ...callsIn(message.tool_call), ...oldCallIn(message.function_call)];
     if (calls.length > 0) this.beginCalls();
     this.events.push(...this.calls.complete(calls));
@@ -327,10 +330,6 @@ export class ChunkReader {
 
   private noteSources(from: ChatChunk | ChatDelta): void {
     if (from.citations != null || from.search_results != null) this.attachments.noteSources(from);
-  }
-
-  private showIn(content: unknown): void {
-    if (Array.isArray(content)) this.show(objectsIn(content).filter(isImage));
   }
 
   /** Shows images in items of their own, beside an open message. */

@@ -160,8 +160,13 @@ function wordsOf(value: unknown): string {
   return wordsOf(thinking ?? text ?? summary ?? content ?? reasoning ?? value.value);
 }
 
+/** The images in the parts of a content. */
+export function imagesIn(content: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(content) ? objectsIn(content).filter(isImage) : NO_PARTS;
+}
+
 /** Whether a part of the content is an image. */
-export function isImage({ type, inline_data: data }: Readonly<Record<string, unknown>>): boolean {
+function isImage({ type, inline_data: data }: Readonly<Record<string, unknown>>): boolean {
   return type === 'image_url' || type === 'image' || type === 'output_image' || isObject(data);
 }
 

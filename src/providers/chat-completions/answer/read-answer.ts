@@ -1,7 +1,6 @@
 import type { ModelSink } from '../../model-sink.js';
-import { UNREADABLE } from '../../upstream-http/exchange-error.js';
+import { refuseCompression } from '../../upstream-http/exchange-error.js';
 import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
-import { serverError } from '../../upstream-errors/to-model-error.js';
 import type { ChunkReader } from './chunk-reader.js';
 import { ChunkStream } from './chunk-stream.js';
 
@@ -16,16 +15,8 @@ export async function readAnswer(
   sink: ModelSink,
   secrets: readonly string[],
 ): Promise<void> {
-  refuseEncoding(answer);
+  refuseCompression(answer);
   const chunks = new ChunkStream(answer, reader, sink, secrets);
   await answer.read((piece) => chunks.take(piece));
   await chunks.end();
-}
-
-/** Throws ModelError for a compressed body. */
-function refuseEncoding(answer: UpstreamAnswer): void {
-  const { encoding } = answer;
-  if (encoding === null) return;
-  answer.abort();
-  throw serverError(UNREADABLE, new Error(`the answer is encoded as ${encoding}`), { retry: 'other' });
 }

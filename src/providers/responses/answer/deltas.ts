@@ -1,10 +1,10 @@
 import { isObject } from '../../../validation/index.js';
 import type { Annotation, Logprob } from '../../../protocol/index.js';
 import type { ForeignEvent } from '../../model-event.js';
+import { notUnderstood } from '../upstream-error.js';
 import { isUnnamed, type ResponsesAnswer, type Handler } from './answer.js';
 import type { HeldPiece } from './held-payloads.js';
 import type { ItemProgress } from './item-progress.js';
-import { notUnderstood } from './loose-ends.js';
 
 /**
  * The delta of an event; undefined if it is none, or empty: an empty one changes nothing. Some servers write it as an object with the text, as a

@@ -2,11 +2,11 @@ import { isObject } from '../../../validation/index.js';
 import type { Finish, ForeignEvent } from '../../model-event.js';
 import { quotesSecret } from '../../redact.js';
 import { classifyFailed, classifyFrame } from '../errors/classify.js';
-import { UpstreamError } from '../upstream-error.js';
+import { notUnderstood, UpstreamError } from '../upstream-error.js';
 import type { ResponsesAnswer, Handler } from './answer.js';
 import { DELTAS } from './deltas.js';
 import { inFormOfApi, isFinalItem, isUselessCall } from './foreign-items.js';
-import { endOpenItems, notUnderstood } from './loose-ends.js';
+import { endOpenItems } from './loose-ends.js';
 import { readUsage } from './read-usage.js';
 
 type Snapshot = Readonly<Record<string, unknown>>;

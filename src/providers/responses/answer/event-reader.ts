@@ -1,8 +1,9 @@
 import { type ForeignItem, isEventOf, isProtocolEvent } from '../../../protocol/index.js';
 import { isObject, parseJson } from '../../../validation/index.js';
 import type { ForeignEvent, ModelEvent } from '../../model-event.js';
+import { otherApiIn } from '../../upstream-http/other-api.js';
 import type { Statistics } from '../statistics.js';
-import type { UpstreamError } from '../upstream-error.js';
+import { notUnderstood, type UpstreamError } from '../upstream-error.js';
 import { ResponsesAnswer, type ResponsesAnswerOptions, type Handler } from './answer.js';
 import { BESIDE_OUTPUT, IMPLIED, passOn } from './beside-output.js';
 import { DELTAS } from './deltas.js';
@@ -52,8 +53,12 @@ const readOther: Handler = (answer, event) => {
   } else if (isProtocolEvent(type) || type === '' || isObject(event.response) || ABOUT_THE_CONNECTION.test(type)) {
     answer.drop();
   } else {
-    answer.countUnknown();
-    passOn(answer, event);
+    const other = answer.hasOutput ? undefined : otherApiIn(event, 'responses');
+    if (other !== undefined) answer.end(notUnderstood(other));
+    else {
+      answer.countUnknown();
+      passOn(answer, event);
+    }
   }
 };
 
@@ -65,7 +70,8 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map([
 /** Ends the stream of some servers; carries nothing. */
 const END_MARK = '[DONE]';
 
-const OBJECT = /^\s*\{/;
+/** What begins as an object, or as a list of them. */
+const OBJECT = /^\s*(?:\[\s*)?\{/;
 
 /** Levels of an event, as of a client's request by default. */
 const MOST_LEVELS = 256;
@@ -92,9 +98,10 @@ export class EventReader {
   read(json: string): boolean {
     const { answer } = this;
     if (answer.isOver) return true;
-    const event = parseEvent(json);
-    if (event !== null) (HANDLERS.get(event.type) ?? readOther)(answer, event);
-    else if (json.trim() !== END_MARK) this.dropUnparsable();
+    // Other texts are recognised without the parser, whose errors are expensive.
+    const value = OBJECT.test(json) ? parseJson(json) : undefined;
+    if (isEvent(value, json)) (HANDLERS.get(value.type) ?? readOther)(answer, value);
+    else if (json.trim() !== END_MARK) this.dropUnparsable(value);
     return answer.isOver;
   }
 
@@ -146,20 +153,19 @@ export class EventReader {
     return this.answer.turnState;
   }
 
-  /** Drops an event that is no JSON. It may have been an item. */
-  private dropUnparsable(): void {
-    this.statistics.count('events_unparsable');
-    this.answer.hasLostItem = true;
+  /** Drops what is no event. It may have been an item. Ends an answer that is one of another API. */
+  private dropUnparsable(value: unknown): void {
+    const { answer, statistics } = this;
+    statistics.count('events_unparsable');
+    answer.hasLostItem = true;
+    const other = answer.hasOutput ? undefined : otherApiIn(value, 'responses');
+    if (other !== undefined) answer.end(notUnderstood(other));
   }
 }
 
-/** An event, whose members besides `type` may be of any type. Null for text that is none: invalid JSON, or no object with a `type`. */
-function parseEvent(json: string): ForeignEvent | null {
-  // Other texts are recognised without the parser, whose errors are expensive.
-  if (!OBJECT.test(json)) return null;
-  const event = parseJson(json);
-  if (!isObject(event) || typeof event.type !== 'string') return null;
-  return json.length > SHORT && isDeep(event) ? null : (event as ForeignEvent);
+/** Whether the value of a JSON text is an event: an object with a `type`, whose other members may be of any type. */
+function isEvent(value: unknown, json: string): value is ForeignEvent {
+  return isObject(value) && typeof value.type === 'string' && !(json.length > SHORT && isDeep(value));
 }
 
 /** Whether a value has more levels than can be written again without exhausting the stack. */

@@ -1,4 +1,3 @@
-import { UpstreamError } from '../upstream-error.js';
 import type { ResponsesAnswer } from './answer.js';
 import { isFinalItem } from './foreign-items.js';
 import type { HeldPayload } from './held-payloads.js';
@@ -41,19 +40,4 @@ function place(answer: ResponsesAnswer, { type, index, id, name, callId, text }:
   answer.hasLostItem = hasLostItem || open === undefined;
   answer.writePayload(item, text);
   return true;
-}
-
-/** The failure of an answer in a form that is not understood. `what` names the form, in words of this service. */
-export function notUnderstood(what: string): UpstreamError {
-  return new UpstreamError(`the upstream answered with ${what}, which is not understood`, {
-    remedy: 'none',
-    status: 502,
-    failure: {
-      code: 'server_error',
-      type: null,
-      param: null,
-      status: 502,
-      message: `The model's server answered in a form that is not understood: ${what}.`,
-    },
-  });
 }

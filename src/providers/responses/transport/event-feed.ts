@@ -44,7 +44,7 @@ export class EventFeed {
     body.end();
     if (body.form === 'document') {
       const event = toEvent(body.document);
-      if (event !== null) this.take(JSON.stringify(event));
+      this.take(event === null ? body.document : JSON.stringify(event));
     }
     return this.hasTaken;
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../time/index.js';
 import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
+import { notUnderstood } from '../upstream-error.js';
 import { broken, CLOSED_EARLY, isNetworkError, wordsOf } from './broken.js';
 import { EventFeed } from './event-feed.js';
 import type { AnswerTaker, Exchange, UpstreamHeaders } from './exchange.js';
@@ -72,9 +73,9 @@ export class SseExchange implements Exchange {
   }
 
   private refuseEncoding(): void {
-    const { encoding } = this.answer;
-    if (encoding === null) return;
+    const { compression } = this.answer;
+    if (compression === null) return;
     this.answer.abort();
-    throw broken(`the answer is encoded as ${encoding}`);
+    throw notUnderstood(compression);
   }
 }
