@@ -37,6 +37,11 @@ describe('the program as it is built', () => {
     expect(importsOf(await read('index.js'))).toContain('./bootstrap.js');
   });
 
+  it('the built threads load no Nest, which takes longer than the rest of their start', async () => {
+    for (const file of ['thread.js', 'schema-thread.js', 'document-thread.js'])
+      expect(/node_modules\/@nestjs\//.exec(await read(file))).toBeNull();
+  });
+
   it('the built program is text of one byte a character, because Node keeps all of it', async () => {
     const beyond = /[^\0-\x7f]/;
     expect(beyond.exec(await read(program))).toBeNull();

@@ -12,7 +12,7 @@ import type { ConversationStore } from '../conversation-store.js';
 import type { FileStore } from '../file-store.js';
 import { DeletionNotices, RunNotices } from '../notices.js';
 import { StateStartError } from '../errors.js';
-import { InProcessJobQueue } from '../in-process/jobs.js';
+import { InProcessJobQueue, type JobJournal, type KeptJob } from '../in-process/jobs.js';
 import { InProcessLock } from '../in-process/locks.js';
 import { RunGate } from '../in-process/run-gate.js';
 import type { ResponseGraph } from '../response-graph.js';
@@ -28,10 +28,11 @@ import type { VectorIndex } from '../vector-index.js';
 import type { VectorStoreRecords } from '../vector-stores.js';
 import { DatabaseThread } from './database-thread.js';
 import { explainStart } from './errors.js';
+import type { ThreadGroup } from './executed.js';
 import { FILE_NAME } from './open-database.js';
 import { SqliteEventLog } from './log.js';
 import { conversationsOf } from './conversations.js';
-import { journalOf } from './jobs.js';
+import type { SqliteJobs, StoredJob } from './jobs.js';
 import { GRAPH_ANSWERS } from './graph.js';
 import { responsesOf } from './responses.js';
 import { runsOf } from './runs.js';
@@ -164,4 +165,24 @@ async function isDirectory(path: string): Promise<boolean> {
     (found) => found.isDirectory(),
     () => false,
   );
+}
+
+/**
+ * The jobs in the file, for the queue of the process. One that cannot be read is left where it is: the others, and the start, do without it.
+ * Not in `jobs.ts`, which the thread of the file runs too: Nest, for the logger, would double what the thread takes to start.
+ */
+function journalOf(thread: ThreadGroup<SqliteJobs>): JobJournal {
+  const logger = new Logger('JobQueue');
+  const read = ({ data, ...job }: StoredJob & Pick<KeptJob, 'attempts'>): readonly KeptJob[] => {
+    try {
+      return [{ ...job, data: JSON.parse(data) as unknown }];
+    } catch (error) {
+      logger.warn(`job ${job.id} of queue ${job.queue} cannot be read and is left out: ${String(error)}`);
+      return [];
+    }
+  };
+  return {
+    ...thread.reading({ load: (jobs) => jobs.flatMap(read) }),
+    ...thread.contract(['delivered', 'ended']),
+  };
 }

@@ -1,11 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 
-import { Logger } from '@nestjs/common';
-
-import type { JobJournal, KeptJob } from '../in-process/jobs.js';
 import type { NewJob, QueueName } from '../job-queue.js';
-import type { ThreadGroup } from './executed.js';
 
 /** A job as it is stored; its data is JSON. */
 export interface StoredJob {
@@ -35,23 +31,6 @@ export function sqliteJobs(database: DatabaseSync) {
 
 /** The jobs of a database. */
 export type SqliteJobs = ReturnType<typeof sqliteJobs>;
-
-/** The jobs in the file, for the queue of the process. One that cannot be read is left where it is: the others, and the start, do without it. */
-export function journalOf(thread: ThreadGroup<SqliteJobs>): JobJournal {
-  const logger = new Logger('JobQueue');
-  const read = ({ data, ...job }: StoredJob & Pick<KeptJob, 'attempts'>): readonly KeptJob[] => {
-    try {
-      return [{ ...job, data: JSON.parse(data) as unknown }];
-    } catch (error) {
-      logger.warn(`job ${job.id} of queue ${job.queue} cannot be read and is left out: ${String(error)}`);
-      return [];
-    }
-  };
-  return {
-    ...thread.reading({ load: (jobs) => jobs.flatMap(read) }),
-    ...thread.contract(['delivered', 'ended']),
-  };
-}
 
 /** A job that is about to be stored and enqueued. */
 export function withId(job: NewJob): Required<NewJob> {
