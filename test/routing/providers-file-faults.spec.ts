@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
-import { RESERVED_NAMES } from '../../src/providers/chat-completions/request/reserved-names.js';
+import { RESERVED_NAMES } from '../../src/providers/routing/chat-completions-kind.js';
 import { failedStart, faultOfFile, type StartFault, useFailingReload } from '../support/providers-file.js';
 import { ServiceLog } from '../support/service-log.js';
 

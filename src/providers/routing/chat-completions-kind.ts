@@ -3,7 +3,6 @@ import type { IdGenerator } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { type Capabilities, capabilitiesOf, DIALECTS, omittedBy } from '../chat-completions/capabilities.js';
 import { type ChatCompletionsOptions, ChatCompletionsProvider } from '../chat-completions/chat-completions.provider.js';
-import { RESERVED_NAMES } from '../chat-completions/request/reserved-names.js';
 import { type ProviderEntry, ProviderKind } from '../provider-kind.js';
 import {
   CAPABILITY_NAMES,
@@ -15,6 +14,58 @@ import { milliseconds } from './schema-parts.js';
 import { checkServer, secretsOfServer, SERVER_MEMBERS, toAddress, toEmbeddingOptions } from './server-entry.js';
 
 const DEFAULT_TIMEOUTS = { connectMs: 10_000, firstByteMs: 180_000, idleMs: 120_000, wholeMs: 600_000 };
+
+/**
+ * Request members that cannot be forwarded: the provider translates them, the service interprets them, or they would change the
+ * form of the answer.
+ */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set([
+  'background',
+  'client_metadata',
+  'context_management',
+  'conversation',
+  'event_id',
+  'frequency_penalty',
+  'function_call',
+  'functions',
+  'generate',
+  'include',
+  'input',
+  'instructions',
+  'logprobs',
+  'max_completion_tokens',
+  'max_output_tokens',
+  'max_tokens',
+  'max_tool_calls',
+  'messages',
+  'metadata',
+  'modalities',
+  'model',
+  'moderation',
+  'n',
+  'parallel_tool_calls',
+  'presence_penalty',
+  'previous_response_id',
+  'prompt',
+  'reasoning',
+  'reasoning_effort',
+  'response_format',
+  'session_id',
+  'store',
+  'stream',
+  'stream_id',
+  'stream_options',
+  'temperature',
+  'text',
+  'tool_choice',
+  'tools',
+  'top_logprobs',
+  'top_p',
+  'truncation',
+  'type',
+  'user',
+  'verbosity',
+]);
 
 const NAMES = { vital: new Set(['model', 'messages', 'stream']), reserved: RESERVED_NAMES };
 
