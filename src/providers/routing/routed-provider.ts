@@ -8,13 +8,12 @@ import type { ModelInfo, ModelProviderBase, ToleratedRule } from '../model-provi
 import type { ModelSink } from '../model-sink.js';
 import { PushingProvider } from '../pushing-provider.js';
 import type { CountOptions } from '../tokens/index.js';
-import type { Turn } from '../turn.js';
+import { DerivedTurn, type Turn } from '../turn.js';
 import { Attempts, waitOf } from './attempts.js';
 import { Opening } from './opening.js';
 import type { Random } from './random.js';
-import { RoutedTurn } from './routed-turn.js';
 import type { Destination, RoutingDependencies, Target, TargetHealth } from './target.js';
-import { viewOf } from './view-of-target.js';
+import { type ItemView, viewOf } from './view-of-target.js';
 
 /** How a target is asked: whom the turn was meant for, and whether others follow. */
 interface Asking {
@@ -259,4 +258,49 @@ function shuffle(targets: readonly Target[], random: Random): readonly Target[] 
     drawn.push(...left.splice(index === -1 ? left.length - 1 : index, 1));
   }
   return drawn;
+}
+
+/** How a turn reaches a target. */
+interface RoutedTurnOptions {
+  /** The target's name of the model. */
+  readonly model: string;
+  readonly mostOutputTokens: number | undefined;
+  /** Whether another target is asked if this one fails. */
+  readonly hasOthers: boolean;
+  /** Whether the service compacts its context, although the target could: then `context_management` is not for the target. */
+  readonly isCompacted: boolean;
+  readonly view: ItemView;
+}
+
+/** A turn as a target is given it: with its name of the model, with `max_output_tokens` capped, and with what it can read. */
+class RoutedTurn extends DerivedTurn {
+  private readonly view: ItemView;
+
+  constructor(
+    private readonly turn: Turn,
+    { model, mostOutputTokens, hasOthers, isCompacted, view }: RoutedTurnOptions,
+  ) {
+    const { settings, parameters } = turn;
+    const limit = Math.min(settings.max_output_tokens ?? Infinity, mostOutputTokens ?? Infinity);
+    super(
+      turn,
+      { ...settings, model, max_output_tokens: Number.isFinite(limit) ? limit : null },
+      isCompacted ? withoutContextManagement(parameters) : parameters,
+      hasOthers,
+    );
+    this.view = view;
+  }
+
+  get input(): readonly Item[] {
+    return this.view(this.turn.input);
+  }
+
+  get context(): readonly Item[] {
+    return this.view(this.turn.context);
+  }
+}
+
+function withoutContextManagement(parameters: Turn['parameters']): Turn['parameters'] {
+  const { context_management: _, ...others } = parameters;
+  return others;
 }
