@@ -1,4 +1,4 @@
-import { runBounded } from '../run-bounded.js';
+import { runBounded } from '../work.js';
 import { SeededRandom } from '../seeded-random.js';
 import { boundWork, spend, TooMuchWork } from '../work.js';
 import { WorkCounter } from './count-work.js';
