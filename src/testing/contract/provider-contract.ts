@@ -4,7 +4,7 @@ import { ANSWER_CHECKS } from './answer-checks.js';
 import type { Answer } from './answer.js';
 import type { Check } from './check.js';
 import { ContractService, IDLE_MS } from './contract-service.js';
-import { MISBEHAVIOUR_CHECKS } from './misbehaviour-checks.js';
+import { MISBEHAVIOUR_CHECKS } from './misbehaviours.js';
 import { SECRET } from './misbehaviours.js';
 import type { ProviderSubject } from './provider-subject.js';
 import { HANGING_CHECKS, STOP_CHECKS } from './stop-checks.js';
