@@ -2,6 +2,5 @@ export * from './backoff.js';
 export * from './clock.js';
 export * from './interrupts.js';
 export * from './last-waits.js';
-export * from './maybe-promise.js';
+export * from './promises.js';
 export * from './shared-clock.js';
-export * from './until-aborted.js';
