@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 
 import { useService } from '../support/describe-service.js';
+import { ServiceLog } from '../support/service-log.js';
 import { streaming } from '../support/responses-upstream/reply.js';
 import { MODEL, startResponsesService } from '../support/responses-upstream/start-responses-service.js';
 import { TRANSPORTS } from '../support/transports.js';
@@ -20,6 +21,7 @@ const piece = (delta: unknown, place: object = { output_index: 0, item_id: 'fc_u
   delta,
   ...place,
 });
+const begun = (part: object) => ({ type: 'response.content_part.added', output_index: 0, content_index: 0, part });
 const whole = (type: string, members: object) => ({ type: `response.${type}.done`, output_index: 0, ...members });
 
 const LOOK = { type: 'function_call', name: 'look', arguments: '{"a":1}' };
@@ -73,6 +75,14 @@ describe.each(TRANSPORTS)('content at odd places, over $name', (transport) => {
       'in the event that ends them',
       [whole('function_call_arguments', { item_id: 'fc_u', name: 'look', arguments: '{"a":1}' })],
     ],
+    [
+      'before the call ends, whose arguments are null',
+      [added(call), piece('{"a":1}'), done({ ...call, arguments: null })],
+    ],
+    [
+      'before the call ends, which nothing announced, without them',
+      [piece('{"a":1}'), done({ ...call, arguments: null })],
+    ],
     ['in pieces that are objects', [added(call), piece({ arguments: '{"a"' }), piece({ text: ':1}' })]],
   ])('arguments are delivered that come %s', async (_, events) => {
     expect(await answerTo(events)).toMatchObject({ status: 'completed', output: [LOOK] });
@@ -93,6 +103,13 @@ describe.each(TRANSPORTS)('content at odd places, over $name', (transport) => {
       [added(message), whole('output_text', { text: 'Hello' }), whole('content_part', { part })],
     ],
     ['the event that announces its message', [added({ ...message, content: [part] })]],
+    ['the beginning of its part', [begun(part)]],
+    ['the beginning of its part, of a message that ends empty', [added(message), begun(part), done(message)]],
+    ['the beginning and the end of its part', [added(message), begun(part), whole('content_part', { part })]],
+    [
+      'the beginning of its part, which deltas repeat',
+      [added(message), begun(part), text('Hello', { output_index: 0 })],
+    ],
     ['an object', [text({ text: 'Hello' }, { output_index: 0 })]],
     ['another member of the delta', [{ ...text(undefined, { output_index: 0 }), text: 'Hello' }]],
     [
@@ -105,6 +122,63 @@ describe.each(TRANSPORTS)('content at odd places, over $name', (transport) => {
     ],
   ])('a text is delivered once that stands only in %s', async (_, events) => {
     expect(await answerTo(events)).toMatchObject({ status: 'completed', output: [HELLO] });
+  });
+
+  const there = { type: 'output_text', text: 'there' };
+  const looked = { ...call, arguments: '{"a":1}' };
+  const other = { id: 'fc_v', call_id: 'call_2' };
+  it.each<[what: string, streamed: object, finished: object, output: readonly object[]]>([
+    [
+      'another message',
+      { ...message, content: [part] },
+      { ...message, id: 'msg_v', content: [there] },
+      [HELLO, { content: [there] }],
+    ],
+    ['the same message', { ...message, content: [part] }, { ...message, id: 'msg_v', content: [part] }, [HELLO]],
+    ['another call', looked, { ...looked, ...other, arguments: '{"b":2}' }, [LOOK, { arguments: '{"b":2}' }]],
+    ['the same call', looked, { ...looked, id: 'fc_v' }, [LOOK]],
+    ['the same call under another call_id', looked, { ...looked, ...other }, [LOOK]],
+  ])('an item under another id in the finished output is known or new: %s', async (_, streamed, finished, output) => {
+    const response = { id: 'resp_u', output: [finished] };
+    const answer = (await answerTo([done(streamed), { type: 'response.completed', response }])) as { output: unknown };
+    expect(answer.output).toMatchObject(output);
+  });
+
+  it.each<[what: string, events: readonly object[], output: readonly object[]]>([
+    [
+      'arguments before their call',
+      [piece('{"a"'), added(call)],
+      [{ ...LOOK, arguments: '{"a"', status: 'incomplete' }],
+    ],
+    [
+      'arguments whose pieces named their call',
+      [{ ...piece('{"a"'), name: 'look', call_id: 'call_1' }],
+      [{ name: 'look', arguments: '{"a"' }],
+    ],
+    ['arguments of an announced call', [added(looked)], [{ ...LOOK, status: 'incomplete' }]],
+    ['a text at the beginning of its part', [begun(part)], [{ ...HELLO, status: 'incomplete' }]],
+  ])('an answer that is cut off has %s', async (_, events, output) => {
+    const response = { id: 'resp_u', output: [], incomplete_details: { reason: 'max_output_tokens' } };
+    expect(await answerTo([...events, { type: 'response.incomplete', response }])).toMatchObject({
+      status: 'incomplete',
+      output,
+    });
+  });
+
+  it.each<[what: string, event: object, end: string]>([
+    ['an item', done({ id: 'x', odd: 'Hello' }, 1), 'completed'],
+    ['arguments of a call that is cut off', piece('{"a"', { output_index: 1 }), 'incomplete'],
+  ])('a form that is not understood is in the log once: %s', async (_, event, end) => {
+    await using fresh = await startResponsesService();
+    using log = ServiceLog.begin();
+    for (const turn of ['one', 'two']) {
+      fresh.upstream.respond(
+        streaming([text('Hello', { output_index: 0 }), event, { ...completed, type: `response.${end}` }]),
+      );
+      const { response } = await transport.run(fresh, { model: MODEL, input: turn });
+      expect(response).toMatchObject({ status: end, output: [HELLO] });
+    }
+    expect(log.complaints).toEqual([expect.stringContaining('which is left out: it is not understood')]);
   });
 
   it('a text is delivered that stands only in output_text of the response', async () => {

@@ -1,4 +1,5 @@
 import { type ForeignItem, isToolCall } from '../../../protocol/index.js';
+import { objectsIn } from '../../../validation/index.js';
 import { isIndex, ItemProgress } from './item-progress.js';
 
 /** The output items of an answer by their index and by their id, in the order in which they began. */
@@ -40,14 +41,27 @@ export class AnswerItems {
   }
 
   /**
-   * The item that stands at a place of the finished output. Servers that change ids keep the order, and some leave gaps between their
-   * indexes.
+   * The item that stands at a place of the finished output; undefined for one that is new. Servers that change ids keep the order, and some
+   * leave gaps between their indexes.
    */
-  atEnd(place: number, { type, id }: ForeignItem): ItemProgress | undefined {
+  atEnd(place: number, form: ForeignItem): ItemProgress | undefined {
+    const { type, id } = form;
     const named = typeof id === 'string' ? this.byId.get(id) : undefined;
     if (named !== undefined) return named;
     const item = [this.byIndex.get(place), this.all[place]].find((each) => each?.type === type);
-    return item ?? this.unnamedOf(type);
+    if (item === undefined) return this.unnamedOf(type);
+    return item.isOpen || typeof id !== 'string' || this.repeats(form) ? item : undefined;
+  }
+
+  /** Whether a form of an item under an unknown id says what closed items have said already. */
+  private repeats({ type, call_id: callId, name, ...form }: ForeignItem): boolean {
+    if (type === 'message') return this.finals.map(wordsOf).join('').includes(wordsOf(form).trim());
+    if (!isToolCall({ type })) return true;
+    const payload = form.arguments ?? form.input;
+    return (
+      this.callIds.has(callId) ||
+      this.finals.some((made) => made.name === name && (made.arguments ?? made.input) === payload)
+    );
   }
 
   /**
@@ -102,4 +116,12 @@ export class AnswerItems {
   private get all(): readonly ItemProgress[] {
     return [...this.byIndex.values()];
   }
+}
+
+/** The texts in the content of an item. */
+function wordsOf({ content }: Readonly<Record<string, unknown>>): string {
+  return objectsIn(content)
+    .map(({ text, refusal }) => text ?? refusal)
+    .filter((words) => typeof words === 'string')
+    .join('');
 }

@@ -126,7 +126,7 @@ export class ResponsesAnswer {
   /** Writes of the payload of an open call. */
   writePayload(item: ItemProgress, delta: string): void {
     if (delta === '') return;
-    item.hasPayload = true;
+    item.payload += delta;
     const type = item.type === 'function_call' ? 'function_call_arguments' : 'custom_tool_call_input';
     this.write({ type, delta, key: item.key });
   }
@@ -188,9 +188,16 @@ export class ResponsesAnswer {
       this.dropItem();
       return;
     }
+    const form = open.withAnnounced(item);
     open.isOpen = false;
-    open.final = item;
-    this.write({ type: 'item.close', key: open.key, item });
+    open.final = form;
+    this.write({ type: 'item.close', key: open.key, item: form });
+  }
+
+  /** Ends an open item as it is. */
+  endItem(open: ItemProgress): void {
+    open.isOpen = false;
+    this.write({ type: 'end', key: open.key });
   }
 
   /** Notes the upstream's id of the response, by which later requests refer to it. */

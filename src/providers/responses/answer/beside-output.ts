@@ -65,12 +65,7 @@ export const BESIDE_OUTPUT: Readonly<Record<string, Handler>> = {
 };
 
 /** Events that say nothing that the others do not. */
-export const IMPLIED: readonly string[] = [
-  'response.queued',
-  'response.in_progress',
-  'response.content_part.added',
-  'response.reasoning_summary_part.added',
-];
+export const IMPLIED: readonly string[] = ['response.queued', 'response.in_progress'];
 
 /** The headers in an event, names in lower case. */
 function headersOf({ headers }: ForeignEvent): UpstreamHeaders {

@@ -159,6 +159,24 @@ const wholePart: Handler = (answer, event) => {
   read?.(answer, { ...event, text: part.text, refusal: part.refusal });
 };
 
+/** The beginning of a part, which some servers send with its text in place of all other events of it. */
+const announcedPart: Handler = (answer, event) => {
+  const part = isObject(event.part) ? readPart(event.part) : undefined;
+  if (part === undefined) return;
+  textItemOf(answer, event, part.of)?.announce(part.kind, part.form);
+};
+
+/** A part that has a text, in the form of the API, and where it belongs. */
+function readPart({ type, text, refusal, ...rest }: Readonly<Record<string, unknown>>) {
+  const words = type === 'refusal' ? refusal : text;
+  if (typeof words !== 'string' || words === '') return undefined;
+  if (type === 'refusal') return { of: 'message', kind: 'content', form: { type, refusal } } as const;
+  if (type === 'output_text' || type === 'text')
+    return { of: 'message', kind: 'content', form: { annotations: [], ...rest, type: 'output_text', text } } as const;
+  if (type === 'reasoning_text') return { of: 'reasoning', kind: 'content', form: { type, text } } as const;
+  return type === 'summary_text' ? ({ of: 'reasoning', kind: 'summary', form: { type, text } } as const) : undefined;
+}
+
 const wholeOutput = wholeText('message', 'text', text);
 const wholeRefusal = wholeText('message', 'refusal', refusal);
 const wholeReasoning = wholeText('reasoning', 'text', reasoning);
@@ -186,6 +204,8 @@ export const DELTAS: Readonly<Record<string, Handler>> = {
   'response.reasoning_text.done': wholeReasoning,
   'response.reasoning.done': wholeReasoning,
   'response.reasoning_summary_text.done': wholeSummary,
+  'response.content_part.added': announcedPart,
+  'response.reasoning_summary_part.added': announcedPart,
   'response.content_part.done': wholePart,
   'response.reasoning_summary_part.done': wholePart,
   'response.function_call_arguments.delta': payload('function_call'),

@@ -5,11 +5,13 @@ import { classifyFailed, classifyFrame } from '../errors/classify.js';
 import { notUnderstood, UpstreamError } from '../upstream-error.js';
 import type { ResponsesAnswer, Handler } from './answer.js';
 import { DELTAS } from './deltas.js';
-import { inFormOfApi, isFinalItem, isUselessCall } from './foreign-items.js';
-import { endOpenItems } from './loose-ends.js';
+import { inFormOfApi, isFinalItem, isUselessCall, withPayload } from './foreign-items.js';
+import { writeLooseEnds } from './loose-ends.js';
 import { readUsage } from './read-usage.js';
 
 type Snapshot = Readonly<Record<string, unknown>>;
+
+const NAMELESS_CALL = 'the arguments of a call that nothing names';
 
 /** Ignored without a response, as Codex does; without an id, or with usage that is none, it is a failure. */
 const completed: Handler = (answer, event) => {
@@ -39,11 +41,12 @@ function complete(answer: ResponsesAnswer, response: Snapshot, id: string): void
   const { output_text: text } = response;
   if (!answer.items.haveAnswered && typeof text === 'string' && text !== '')
     DELTAS['response.output_text.delta']?.(answer, { type: 'response.output_text.delta', delta: text });
-  const isPlaced = endOpenItems(answer);
+  const isPlaced = writeLooseEnds(answer, 'completed');
+  for (const item of answer.items.open) answer.endItem(item);
   if (usage !== undefined) answer.noteUsage(usage);
   answer.nameResponse(id);
   const { unread, items } = answer;
-  if (!isPlaced) answer.end(notUnderstood('the arguments of a call that nothing names'));
+  if (!isPlaced) answer.end(notUnderstood(NAMELESS_CALL));
   else if (unread !== null && !items.haveAnswered) answer.end(notUnderstood(unread));
   else answer.finish({ reason: 'stop', ...tierOf(answer, response) });
 }
@@ -55,6 +58,7 @@ const incomplete: Handler = (answer, { response }) => {
     return;
   }
   readOutput(answer, response.output);
+  if (!writeLooseEnds(answer, 'incomplete')) answer.leaveOut(NAMELESS_CALL);
   noteUsage(answer, response);
   if (typeof response.id === 'string') answer.nameResponse(response.id);
   answer.finish({ ...reasonOf(answer, response.incomplete_details), ...tierOf(answer, response) });
@@ -86,15 +90,16 @@ export const ENDINGS: Readonly<Record<string, Handler>> = {
 /** Takes the items of the finished output that were not closed before: some servers send them only here. */
 function readOutput(answer: ResponsesAnswer, output: unknown): void {
   if (!Array.isArray(output)) return;
+  const { items, held } = answer;
   for (const [place, sent] of output.entries()) {
-    const item = inFormOfApi(sent);
+    const item = withPayload(inFormOfApi(sent), (call) => items.atEnd(place, call)?.payload || held.take(place, call));
     if (!isFinalItem(item)) {
       if (isUselessCall(item)) answer.loseCall();
       else answer.leaveOutItem(item);
       continue;
     }
-    answer.held.take(place, item);
-    const known = answer.items.atEnd(place, item);
+    held.take(place, item);
+    const known = items.atEnd(place, item);
     if (known === undefined) answer.close(answer.open(place, item) ?? answer.open(undefined, item), item);
     else if (known.isOpen) answer.close(known, item);
   }

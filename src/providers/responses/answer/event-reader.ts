@@ -8,7 +8,7 @@ import { ResponsesAnswer, type ResponsesAnswerOptions, type Handler } from './an
 import { BESIDE_OUTPUT, IMPLIED, passOn } from './beside-output.js';
 import { DELTAS } from './deltas.js';
 import { ENDINGS } from './endings.js';
-import { inFormOfApi, isFinalItem, isForeignItem, isUselessCall } from './foreign-items.js';
+import { inFormOfApi, isFinalItem, isForeignItem, isUselessCall, withPayload } from './foreign-items.js';
 
 /** Some servers change the `call_id` of such an item while it is open, so it opens when it is final. */
 const OPENS_LATE = 'tool_search_call';
@@ -28,12 +28,12 @@ const added: Handler = (answer, { output_index: index, item: sent }) => {
 
 /** Minimal servers announce no item: it is opened and closed. */
 const done: Handler = (answer, { output_index: index, item: sent }) => {
-  const item = inFormOfApi(sent);
+  const { items, held } = answer;
+  const knownOf = ({ id, type }: ForeignItem) => items.meant(index, id, type) ?? items.unnamedOf(type);
+  const item = withPayload(inFormOfApi(sent), (call) => knownOf(call)?.payload || held.take(index, call));
   if (isFinalItem(item)) {
-    const { items } = answer;
-    answer.held.take(index, item);
-    const known = items.meant(index, item.id, item.type);
-    answer.close(known ?? items.unnamedOf(item.type) ?? answer.open(index, item), item);
+    held.take(index, item);
+    answer.close(knownOf(item) ?? answer.open(index, item), item);
   } else if (isUselessCall(item)) answer.loseCall();
   else answer.leaveOutItem(item);
 };

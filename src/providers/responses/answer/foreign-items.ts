@@ -33,6 +33,14 @@ export function inFormOfApi(item: unknown): unknown {
   return item;
 }
 
+/** A call that ends without a payload, with the one that came before: servers write null for none, and for one that they have streamed. */
+export function withPayload(item: unknown, payloadOf: (call: ForeignItem) => string): unknown {
+  if (!isForeignItem(item)) return item;
+  const { type, arguments: payload, input } = item;
+  if (type === 'function_call' && payload == null) return { ...item, arguments: payloadOf(item) || '{}' };
+  return type === 'custom_tool_call' && input == null ? { ...item, input: payloadOf(item) } : item;
+}
+
 /** The member with its texts as parts of a type. */
 function partsIn(member: Readonly<Record<string, unknown>>, type: string): Readonly<Record<string, unknown>> {
   return Object.fromEntries(

@@ -30,12 +30,14 @@ export class ItemProgress {
   isOpen = true;
   /** The item in its final form; null until it is known. */
   final: ForeignItem | null = null;
-  /** Whether something of a call's payload has come. */
-  hasPayload = false;
+  /** What has come of a call's payload. */
+  payload = '';
   /** Whether its texts come as wholes, without deltas. */
   private isWhole = false;
   private readonly content = new PartCursor();
   private readonly summary = new PartCursor();
+  /** Parts with their texts that were only announced so far. */
+  private readonly announced: Record<'content' | 'summary', object[]> = { content: [], summary: [] };
   /** The type of the current part of a message. */
   private partType: PartType | null = null;
   /** Annotations of the current part. */
@@ -55,9 +57,29 @@ export class ItemProgress {
     return this.head.id;
   }
 
+  /** Whether something of a call's payload has come. */
+  get hasPayload(): boolean {
+    return this.payload !== '';
+  }
+
   /** Whether no text and no payload of it was written. */
   get isSilent(): boolean {
     return this.content.current < 0 && !this.hasPayload;
+  }
+
+  /** Notes a part that is announced with its text, in case that nothing else has it. */
+  announce(kind: 'content' | 'summary', part: object): void {
+    this.announced[kind].push(part);
+  }
+
+  /** A form of the item, with the parts that were announced and nothing else has. */
+  withAnnounced(form: ForeignItem): ForeignItem {
+    const kinds = (['content', 'summary'] as const).filter(
+      (kind) => this[kind].current < 0 && this.announced[kind].length > 0 && isEmpty(form[kind]),
+    );
+    return kinds.length === 0
+      ? form
+      : { ...form, ...Object.fromEntries(kinds.map((kind) => [kind, this.announced[kind]])) };
   }
 
   /**
@@ -114,4 +136,8 @@ export class ItemProgress {
   summaryPart(index: unknown): number | null {
     return this.summary.moveTo(index);
   }
+}
+
+function isEmpty(parts: unknown): boolean {
+  return parts == null || (Array.isArray(parts) && parts.length === 0);
 }

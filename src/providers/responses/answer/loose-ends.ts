@@ -2,18 +2,18 @@ import type { ResponsesAnswer } from './answer.js';
 import { isFinalItem } from './foreign-items.js';
 import type { HeldPayload } from './held-payloads.js';
 
-/** Ends what is open when the answer is complete. What was only announced, or held, is written. Returns whether all of it had a place. */
-export function endOpenItems(answer: ResponsesAnswer): boolean {
+/** Writes what was only announced, or held, when the answer ends. Returns whether all of it had a place. */
+export function writeLooseEnds(answer: ResponsesAnswer, status: 'completed' | 'incomplete'): boolean {
   const isPlaced = answer.held.takeAll().map((payload) => place(answer, payload));
   for (const item of answer.items.open) {
     const { head, isSilent } = item;
     if (isSilent && head.type === 'function_call' && typeof head.arguments === 'string')
       answer.writePayload(item, head.arguments);
-    // Some servers announce a message with its content, and send nothing else of it.
-    if (isSilent && head.type === 'message' && isFinalItem(head)) answer.close(item, { ...head, status: 'completed' });
-    if (!item.isOpen) continue;
-    item.isOpen = false;
-    answer.write({ type: 'end', key: item.key });
+    // Some servers announce an item with its content, and send nothing else of it.
+    const form = item.withAnnounced(head);
+    const isEmpty = !Array.isArray(form.content) || form.content.length === 0;
+    const isMessage = isSilent && form.type === 'message' && isFinalItem(form);
+    if (form !== head || (isMessage && (status === 'completed' || !isEmpty))) answer.close(item, { ...form, status });
   }
   return !isPlaced.includes(false);
 }

@@ -52,7 +52,6 @@ describe('what does not fit together is dropped and counted', () => {
     ['an end without content', done({ type: 'message', id: 'msg_1' })],
     ['an end with content that is none', done({ ...message(''), content: [7] })],
     ['an end with a text that is none', done({ ...message(''), content: [{ type: 'output_text' }] })],
-    ['an end without arguments', done(call({ arguments: null }), 1)],
     ['an event of an item of another type', { type: 'response.web_search_call.searching', output_index: 0 }],
     ['an event of no item', { type: 'response.web_search_call.searching', output_index: 7 }],
     ['a completion without a response', { type: 'response.completed' }],
