@@ -17,7 +17,9 @@ export class GrowingCall {
   callId: string | undefined;
   private name = '';
   private json = '';
-  private lastPiece = '';
+  private readonly progress = new JsonProgress();
+  /** Whether the arguments have ended and are no JSON, which they cannot become any more. */
+  private isBroken = false;
   /** Whether nothing but a placeholder has come so far. */
   private awaitsArguments = true;
   private placeholder = '';
@@ -51,7 +53,7 @@ export class GrowingCall {
 
   /** Whether a piece may be the next one of the arguments: no object begins where JSON has no place for a value. */
   goesOnWith(piece: string): boolean {
-    return !/^\s*\{/.test(piece) || /(?:^|[:,[])\s*$/.test(this.json) || isInString(this.json);
+    return !/^\s*\{/.test(piece) || this.progress.takesValue;
   }
 
   /** Adds what the upstream demands back with a piece. */
@@ -71,8 +73,13 @@ export class GrowingCall {
   /** Whether the pieces so far are those of a call with this name and these whole arguments. */
   isPartOf(name: string, json: string): boolean {
     if (name !== this.name) return false;
-    if (json.startsWith(this.json)) return this.json.length === json.length || parseJson(json) !== undefined;
-    const [made, whole] = [parseJson(this.json), parseJson(json)];
+    const { length } = this.json;
+    // Comparing a growing string, or parsing it, for each piece would take quadratic time.
+    if (json.length >= length && json.startsWith(this.json))
+      return json.length === length || parseJson(json) !== undefined;
+    const whole = parseJson(json);
+    if (whole === undefined || !this.progress.hasEnded) return false;
+    const made = parseJson(this.json);
     return made !== undefined && JSON.stringify(made) === JSON.stringify(whole);
   }
 
@@ -83,8 +90,9 @@ export class GrowingCall {
 
   /** Whether its arguments are complete; an empty object that others may replace is not. */
   get isWhole(): boolean {
-    // Reading the end of a growing string would flatten it each time, hence `lastPiece`.
-    return this.lastPiece.trimEnd().endsWith(this.isEncoded ? '"' : '}') && parseJson(this.json) !== undefined;
+    if (this.isBroken || !this.progress.hasEnded || this.progress.last !== (this.isEncoded ? '"' : '}')) return false;
+    this.isBroken = parseJson(this.json) === undefined;
+    return !this.isBroken;
   }
 
   /** Adds a piece of the name: its next letters, or the whole name repeated. */
@@ -124,7 +132,7 @@ export class GrowingCall {
 
   private appendArguments(piece: string): readonly ModelEvent[] {
     this.json += piece;
-    this.lastPiece = piece;
+    this.progress.add(piece);
     if (this.writer !== null) return this.isEncoded ? [] : this.writer.append(piece);
     // Arguments end the name.
     return this.name === '' ? [] : this.open();
@@ -173,7 +181,48 @@ export class GrowingCall {
   }
 }
 
-/** Whether a JSON text so far ends within a string. */
-function isInString(json: string): boolean {
-  return json.replace(/\\./gs, '').split('"').length % 2 === 0;
+/** Where a growing JSON text stands. It is read only when asked, and each character once. */
+class JsonProgress {
+  private unread = '';
+  private depth = 0;
+  private isInString = false;
+  private isEscaped = false;
+  private lastRead = '';
+
+  add(piece: string): void {
+    this.unread += piece;
+  }
+
+  /** The last character that is no blank. */
+  get last(): string {
+    this.readOn();
+    return this.lastRead;
+  }
+
+  /** Whether what follows may be a value, or text of a string. */
+  get takesValue(): boolean {
+    const { last } = this;
+    return this.isInString || last === '' || last === ':' || last === ',' || last === '[';
+  }
+
+  /** Whether an object, a list or a string has ended that stands in no other. */
+  get hasEnded(): boolean {
+    const { last } = this;
+    return this.depth === 0 && !this.isInString && (last === '}' || last === ']' || last === '"');
+  }
+
+  private readOn(): void {
+    const { unread } = this;
+    this.unread = '';
+    for (const character of unread) this.readCharacter(character);
+  }
+
+  private readCharacter(character: string): void {
+    if (this.isEscaped) this.isEscaped = false;
+    else if (character === '"') this.isInString = !this.isInString;
+    else if (this.isInString) this.isEscaped = character === '\\';
+    else if (character === '{' || character === '[') this.depth += 1;
+    else if (character === '}' || character === ']') this.depth -= 1;
+    if (character.trim() !== '') this.lastRead = character;
+  }
 }
