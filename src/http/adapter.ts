@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RawRequestDefaultEx
 import { answerError, noteErrorForms } from './answer-error.js';
 import { noteSentUrl } from './api-paths.js';
 import { setOpenAiHeaders, setProcessingTime } from './openai-headers.js';
+import { isAnswering } from './raw-answer.js';
 
 /** Longest path parameter: the size limit of request headers bounds the URL anyway. */
 const LONGEST_PATH_PARAMETER = 16 * 1024;
@@ -30,7 +31,9 @@ export function createAdapter(): FastifyAdapter {
       requireHostHeader: false,
       connectionsCheckingInterval: CONNECTIONS_CHECKING_INTERVAL_MS,
       // Some HTTP clients offer h2c with every request and continue without it.
-      shouldUpgradeCallback: ({ headers }) => /^websocket$/i.test(headers.upgrade ?? ''),
+      // Behind a request that is being answered nothing can be upgraded, and Node would no longer serve that request.
+      shouldUpgradeCallback: ({ headers, socket }) =>
+        /^websocket$/i.test(headers.upgrade ?? '') && !isAnswering(socket),
     },
   });
   takeAsOwnCompilers(adapter.getInstance());

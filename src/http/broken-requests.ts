@@ -5,7 +5,7 @@ import { ApiError, type IdGenerator } from '../protocol/index.js';
 import type { Clock } from '../time/index.js';
 import { logRefusal } from './log-refusal.js';
 import { openAiHeaders } from './openai-headers.js';
-import { answerRaw, isAnswering, trackAnswers } from './raw-answer.js';
+import { afterAnswers, answerRaw, trackAnswers } from './raw-answer.js';
 
 /** Errors for requests that Node refuses, by its error code. */
 const REFUSALS: ReadonlyMap<string, ApiError> = new Map([
@@ -22,7 +22,8 @@ type ClientError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer };
 const TLS_HANDSHAKE = [0x16, 0x03];
 
 /**
- * Limits the time for receiving a request, and answers incomplete and malformed requests with an OpenAI error body.
+ * Limits the time for receiving a request, and answers incomplete and malformed requests with an OpenAI error body, after the requests
+ * before them on the connection.
  * Requests with an unknown `Expect` are handed on: checkHead() refuses them like any other.
  */
 export function answerBrokenRequests(
@@ -35,17 +36,25 @@ export function answerBrokenRequests(
   trackAnswers(server);
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.removeAllListeners('clientError');
+  const broken = new WeakSet<Socket>();
   server.on('clientError', (error: ClientError, socket: Socket) => {
-    if (isAnswering(socket) || !socket.writable || error.code === 'ECONNRESET') {
+    if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy();
       return;
     }
+    // Node says it again of everything that still arrives.
+    if (broken.has(socket)) return;
+    broken.add(socket);
+    afterAnswers(socket, () => refuse(error, socket));
+  });
+
+  function refuse(error: ClientError, socket: Socket): void {
     const refusal = REFUSALS.get(error.code ?? '') ?? MALFORMED;
     const requestId = ids.next('req');
     // A client that leaves in the middle of a request was not refused anything.
     if (error.code !== 'HPE_INVALID_EOF_STATE') logRefusal(() => describeBroken(error), refusal, requestId);
     answerRaw(socket, refusal, openAiHeaders(requestId), clock);
-  });
+  }
 }
 
 /** What was refused, for the log: a client that was given https:// for this port is told nothing that it can read. */

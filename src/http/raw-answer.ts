@@ -32,15 +32,43 @@ export function answerRaw(
   stream.once('close', () => timer.cancel());
 }
 
-const answers = new WeakMap<Duplex, ServerResponse>();
+/** The latest answer of each connection. */
+const latest = new WeakMap<Duplex, ServerResponse>();
+/** The answer before it, where a client asked for the next one before it was written. */
+const earlier = new WeakMap<ServerResponse, ServerResponse>();
 
-/** Tracks the latest answer of each connection of a server. */
+/** Tracks the answers of each connection of a server. */
 export function trackAnswers(server: Server): void {
-  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => answers.set(socket, response));
+  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    const before = latest.get(socket);
+    if (before?.writableFinished === false) earlier.set(response, before);
+    latest.set(socket, response);
+  });
 }
 
 /** Whether a complete request is being answered: anything written now would become part of its answer. */
 export function isAnswering(stream: Duplex): boolean {
-  const answer = answers.get(stream);
-  return answer !== undefined && !answer.writableFinished && (answer.headersSent || answer.req.complete);
+  return pendingAnswer(stream) !== undefined;
+}
+
+/** Calls back when no complete request of a connection is being answered: at once, or after the answers. Never once the connection is closed. */
+export function afterAnswers(stream: Duplex, callback: () => void): void {
+  const pending = pendingAnswer(stream);
+  if (pending === undefined) {
+    callback();
+    return;
+  }
+  pending.once('close', () => {
+    if (stream.writable) afterAnswers(stream, callback);
+  });
+}
+
+/** The last of the answers to complete requests that are not written yet. */
+function pendingAnswer(stream: Duplex): ServerResponse | undefined {
+  const answer = latest.get(stream);
+  if (answer === undefined || answer.writableFinished) return undefined;
+  if (answer.headersSent || answer.req.complete) return answer;
+  // Only the last request of a connection can be incomplete.
+  const before = earlier.get(answer);
+  return before?.writableFinished === false ? before : undefined;
 }

@@ -1,9 +1,11 @@
-import { once } from 'node:events';
 import { METHODS } from 'node:http';
+import type { Socket } from 'node:net';
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
+import { ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
+import { HeldTurns } from '../support/held-turns.js';
 import { findErrorFault } from '../support/raw-checks.js';
 import { RawClient } from '../support/raw-client.js';
 import { exchange, openSocket, receiveAll } from '../support/raw-socket.js';
@@ -139,23 +141,67 @@ describe('what is not HTTP', () => {
     socket.write(patient);
     expect(await receiveAll(socket)).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
   });
+});
 
-  it('the answer to what is not HTTP is never taken for the answer to the good requests before it', async () => {
-    const answers = await exchange(service.port, `${GOOD}${GOOD}garbage\r\n\r\n`);
-    const statuses = answers.map(({ status }) => status);
-    expect([[200, 200, 400], [200, 200], [200], []]).toContainEqual(statuses);
+describe('a request that is being answered', () => {
+  const held = useService({ providers: [ScriptedProvider], environment: { REQUEST_TIMEOUT_MS: 1000 } });
+  const UPGRADE =
+    'GET /v1/responses HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n';
+
+  /** Resolves when the service has given up a request whose time began later than those of before. */
+  const untilTimeout = (): Promise<unknown> => exchange(held.port, 'GET /');
+  /** Resolves when the service has read what was sent before. */
+  const untilRead = (): Promise<unknown> => held.api.get('/healthz');
+
+  /** Asks for a turn, and sends `behind` while it runs. Gives what the service sends until it closes the connection. */
+  async function receive(
+    stream: boolean,
+    send: (socket: Socket) => void,
+    until: () => Promise<unknown> = untilRead,
+  ): Promise<string> {
+    const turns = new HeldTurns(held.provider).hold();
+    const socket = await openSocket(held.port);
+    const received = receiveAll(socket);
+    const body = JSON.stringify({ model: 'm', input: 'hi', stream });
+    socket.write(`${POST}content-length: ${body.length}\r\n\r\n${body}`);
+    await turns.whenBegun(1);
+    send(socket);
+    await until();
+    turns.letGo('hi');
+    return received;
+  }
+
+  it.each<readonly [what: string, status: number, stream: boolean, bytes: string, until?: () => Promise<unknown>]>([
+    ['garbage', 400, false, 'garbage\r\n\r\n'],
+    ['garbage', 400, true, 'garbage\r\n\r\n'],
+    ['a chunk of no size', 400, false, `${POST}transfer-encoding: chunked\r\n\r\nzz\r\n`],
+    ['a chunk of no size', 400, true, `${POST}transfer-encoding: chunked\r\n\r\nzz\r\n`],
+    ['headers of 64 kB', 431, true, `GET / HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(65_536)}\r\n\r\n`],
+    ['half a head', 408, true, 'POST /v1/resp', untilTimeout],
+    ['half a body', 408, false, `${POST}content-length: 100\r\n\r\n{"model":`, untilTimeout],
+  ])(
+    'a request that is being answered is answered in whole before what is broken behind it: %s, %d, stream %s',
+    async (_what, status, stream, bytes, until = untilRead) => {
+      const received = await receive(stream, (socket) => socket.write(bytes, () => socket.write('more')), until);
+      const [, first, ...others] = received.split('HTTP/1.1 ');
+      expect(first).toMatch(/^200 OK\r\n[^]*"status":"completed"/);
+      expect(others).toEqual([expect.stringMatching(new RegExp(`^${status} [^]*"error":`))]);
+    },
+  );
+
+  it('a request that is being answered is not cut off by an unreadable one behind another one', async () => {
+    const received = await receive(true, (socket) => socket.write(`${GOOD}garbage\r\n\r\n`));
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 400']);
   });
 
-  it('the answer to what is not HTTP is never mixed into a stream that is running', async () => {
-    const body = '{"model":"gpt-4.1","input":"Hi","stream":true}';
-    const socket = await openSocket(service.port);
-    // Slow, so that it runs for a while after its first bytes.
-    socket.write(`${POST}x-simulate: latency=20/20\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
-    socket.once('readable', () => socket.write('garbage\r\n\r\n'));
-    await once(socket, 'readable');
-    const text = await receiveAll(socket);
-    expect(text).toMatch(/^HTTP\/1\.1 200 /);
-    expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  it('a request that is being answered is not cut off by the end of its client in the middle of the next one', async () => {
+    const received = await receive(true, (socket) => socket.end('POST /v1/resp'));
+    expect(received).toMatch(/^HTTP\/1\.1 200 [^]*data: \[DONE\]/);
+  });
+
+  it('a request that is being answered is not cut off by an upgrade behind it, which is taken for a request without one', async () => {
+    const received = await receive(true, (socket) => socket.write(`${UPGRADE}connection: upgrade, close\r\n\r\n`));
+    expect(received).toMatch(/^HTTP\/1\.1 200 [^]*data: \[DONE\][^]*HTTP\/1\.1 200 [^]*"object":"list"/);
   });
 });
 
