@@ -47,6 +47,8 @@ export class Credentials {
   private accepted: { readonly latest: Set<string>; readonly before: ReadonlySet<string>; readonly endsAt: number };
   /** What connections have sent last that was accepted: mostly they send it again, and a digest costs a hundredth of a turn. */
   private readonly noted = new WeakMap<Socket, Noted>();
+  /** Where connections come from. */
+  private readonly peers = new WeakMap<Socket, string>();
 
   constructor(
     private readonly authenticator: Authenticator,
@@ -76,14 +78,14 @@ export class Credentials {
   }
 
   private addressOf(request: IncomingMessage): string {
-    const peer = peerAddress(request);
+    const peer = this.peerOf(request.socket);
     if (!this.hasWarned && request.headers['x-forwarded-for'] !== undefined && !isTrusted(peer, this.proxies)) {
       this.hasWarned = true;
       this.logger.warn(
         `x-forwarded-for comes from ${peer}, which is not in TRUSTED_PROXIES: it is ignored, and all who come from there count as one client`,
       );
     }
-    const { address, unread } = clientAddress(request, this.proxies);
+    const { address, unread } = clientAddress(request, peer, this.proxies);
     if (unread !== undefined && !this.hasWarned) {
       this.hasWarned = true;
       this.logger.warn(
@@ -91,6 +93,12 @@ export class Credentials {
       );
     }
     return address;
+  }
+
+  private peerOf(socket: Socket): string {
+    let peer = this.peers.get(socket);
+    if (peer === undefined) this.peers.set(socket, (peer = plain(socket.remoteAddress ?? '')));
+    return peer;
   }
 
   private suspectAt(address: string): Suspect | undefined {
@@ -157,15 +165,16 @@ function toText(address: string, bearer: string): string {
 }
 
 /**
- * The address of a client: that of its connection or, behind trusted proxies, the last one that is none of theirs. `unread`: what a trusted
- * proxy says instead of one.
+ * The address of a client: that of its connection, `peer`, or, behind trusted proxies, the last one that is none of theirs. `unread`: what a
+ * trusted proxy says instead of one.
  */
 function clientAddress(
-  request: IncomingMessage,
+  { headers }: IncomingMessage,
+  peer: string,
   proxies: BlockList,
 ): { readonly address: string; readonly unread?: string } {
-  let address = peerAddress(request);
-  const forwarded = request.headers['x-forwarded-for'];
+  let address = peer;
+  const forwarded = headers['x-forwarded-for'];
   if (forwarded === undefined || !isTrusted(address, proxies)) return { address };
   for (const hop of String(forwarded).split(',').reverse()) {
     const before = plain(hop.trim());
@@ -174,11 +183,6 @@ function clientAddress(
     if (!isTrusted(before, proxies)) break;
   }
   return { address };
-}
-
-/** Where a connection comes from. */
-function peerAddress({ socket }: IncomingMessage): string {
-  return plain(socket.remoteAddress ?? '');
 }
 
 function isTrusted(address: string, proxies: BlockList): boolean {

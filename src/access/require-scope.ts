@@ -9,13 +9,22 @@ export function RequireScope(scope: Scope | 'any'): MethodDecorator & ClassDecor
   return SetMetadata(SCOPE, scope);
 }
 
+/** What methods and classes declare; null for those that declare nothing. Read once: metadata are also searched in all prototypes. */
+const declared = new WeakMap<object, Scope | 'any' | null>();
+
+function declaredBy(target: object): Scope | 'any' | null {
+  let scope = declared.get(target);
+  if (scope === undefined) {
+    scope = (Reflect.getMetadata(SCOPE, target) as Scope | 'any' | undefined) ?? null;
+    declared.set(target, scope);
+  }
+  return scope;
+}
+
 /** The scope that a request needs: that of its route or, without one, that of its method. Null: none. */
 export function scopeOf(context: ExecutionContext, method: string): Scope | null {
-  const declared = [context.getHandler(), context.getClass()].map(
-    (target) => Reflect.getMetadata(SCOPE, target) as unknown,
-  );
-  const ofRoute = declared.find((scope) => scope !== undefined) as Scope | 'any' | undefined;
-  if (ofRoute !== undefined) return ofRoute === 'any' ? null : ofRoute;
+  const ofRoute = declaredBy(context.getHandler()) ?? declaredBy(context.getClass());
+  if (ofRoute !== null) return ofRoute === 'any' ? null : ofRoute;
   if (method === 'GET' || method === 'HEAD') return 'responses:read';
   return method === 'DELETE' ? 'responses:delete' : 'responses:write';
 }
