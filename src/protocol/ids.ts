@@ -26,7 +26,9 @@ const IDS_PER_DRAW = 256;
 /** Ids in the order of their creation: the hex digits of a UUIDv7 with a counter (RFC 9562 section 6.2). */
 export class UuidIdGenerator extends IdGenerator {
   private readonly pool: Buffer = Buffer.alloc(BYTES_PER_ID * IDS_PER_DRAW);
-  private used = this.pool.length;
+  /** The random bytes of each id of a draw, cut once: a new view costs as much as the rest of an id. */
+  private readonly parts = Array.from({ length: IDS_PER_DRAW }, (_, id) => this.pool.subarray(id * BYTES_PER_ID));
+  private used = IDS_PER_DRAW;
   private readonly options = { random: this.pool, msecs: 0, seq: 0 };
   private readonly id = Buffer.alloc(BYTES_PER_ID);
 
@@ -55,12 +57,11 @@ export class UuidIdGenerator extends IdGenerator {
   }
 
   private draw(): Buffer {
-    if (this.used === this.pool.length) {
+    if (this.used === IDS_PER_DRAW) {
       randomFillSync(this.pool);
       this.used = 0;
     }
-    this.used += BYTES_PER_ID;
-    return this.pool.subarray(this.used - BYTES_PER_ID, this.used);
+    return this.parts[this.used++] as Buffer;
   }
 }
 
