@@ -21,6 +21,9 @@ import { McpTurn, readCall, type RunTool } from './mcp-turn.js';
 /** Servers of one request: each is asked for its tools. */
 const MOST_SERVERS = 64;
 
+/** The MCP tools of most turns. */
+const NONE: readonly never[] = [];
+
 /** Runs the tools of MCP servers for the models of all providers: lists them, asks for approvals, calls them (docs/tools.md). */
 @Injectable()
 export class McpPolicy extends PassPolicy implements OnModuleInit {
@@ -94,6 +97,7 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
     const own = isNamed ? toMcpTools(objectsIn(parameters.tools ?? settings.tools), (index) => `tools[${index}]`) : [];
     const added = addedBy(input, (item) => `input[${item}]`);
     const before = this.servers.isOn ? addedBy(turn.context, () => null) : [];
+    if (own.length + added.length + before.length === 0) return NONE;
     const labels = new Set<unknown>();
     return [...own, ...added, ...before].filter(({ tool: { server_label: label } }, index) => {
       const isNew = index < own.length || !labels.has(label);
@@ -103,13 +107,18 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
   }
 
   private toolsOf(turn: Turn): readonly RunTool[] {
-    const known = this.found.get(turn) ?? this.find(turn);
-    this.found.set(turn, known);
-    return known;
+    const known = this.found.get(turn);
+    if (known !== undefined) return known;
+    const tools = this.find(turn);
+    // Most turns have none, which costs less to find again than an entry.
+    if (tools.length > 0) this.found.set(turn, tools);
+    return tools;
   }
 
   private find(turn: Turn): readonly RunTool[] {
-    const named = this.toolsNamedIn(turn)
+    const all = this.toolsNamedIn(turn);
+    if (all.length + this.injected.length === 0) return NONE;
+    const named = all
       .filter(({ tool }) => this.servers.runs(tool, turn.tenant))
       .flatMap((each) => this.findNamed(each, turn.tenant));
     return [...named, ...this.injectedInto(turn, named)];
