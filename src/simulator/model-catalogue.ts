@@ -1,4 +1,5 @@
 import type { ModelInfo } from '../providers/index.js';
+import { RecentMap } from '../recent-map.js';
 import type { Latency } from './latency.js';
 
 /** A model with known limits. */
@@ -80,8 +81,19 @@ export function isListed(id: string): boolean {
   return LISTED.has(withoutDate(id));
 }
 
+/** Models that were described: a turn asks several times, and each time matches the names of all families. */
+const described = new RecentMap<SimulatedModel>(100);
+
 /** Describes a model by its family; unknown models accept any effort. */
 export function describeModel(id: string): SimulatedModel {
+  const known = described.get(id);
+  if (known !== undefined) return known;
+  const model = describeAnew(id);
+  described.set(id, model);
+  return model;
+}
+
+function describeAnew(id: string): SimulatedModel {
   const { contextWindow, maxOutputTokens, reasoningEfforts, steerable = true } = findFamily(id);
   const reasons = reasoningEfforts?.length !== 0;
   return {
