@@ -138,15 +138,15 @@ function validate(
   options: CreateOptions,
   { check, members: known, asksModel }: RequestKind,
 ): CreateResponseRequest {
-  const { toleratedFor, forwarded, ...given } = options;
-  refuseWithoutModel(members, given);
-  refuseChatCompletions(members, given, forwarded);
+  const { unknownParameters, typos, toleratedFor, forwarded } = options;
+  refuseWithoutModel(members, options);
+  refuseChatCompletions(members, options, forwarded);
   if (asksModel) requireInput(members);
-  const unknown = refuseUnknown(members, known, given, forwarded);
+  const unknown = refuseUnknown(members, known, options, forwarded);
   if (unknown !== null) throw unknown.toError();
   const request = members as unknown as CreateResponseRequest;
   const anywhere = forwarded?.has('cache_control') === true ? CACHE_MARKS : undefined;
-  const rules: CheckOptions = { ...given, anywhere, tolerated: toleratedFor?.(request.model) };
+  const rules: CheckOptions = { unknownParameters, typos, anywhere, tolerated: toleratedFor?.(request.model) };
   check(members, rules);
   refuseTwoHistories(request);
   refuseMisplacedTrigger(request.input);

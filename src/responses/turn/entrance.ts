@@ -124,7 +124,11 @@ export class Entrance {
     if (turn.run !== null && !turn.hasEnded) return;
     this.observers.settled({
       ...turn.begun,
-      ...ending,
+      provider: ending.provider,
+      status: ending.status,
+      usage: ending.usage,
+      response: ending.response,
+      errorCode: ending.errorCode,
       droppedEvents,
       isUsageStored,
       longestGapMs,
