@@ -19,6 +19,18 @@ export interface ConversationPlace {
   readonly omits?: string | undefined;
 }
 
+/** What a turn appends of its input to its conversation: all but the item that its place omits. */
+export function keptInput({
+  input,
+  conversation,
+}: {
+  readonly input: readonly Item[];
+  readonly conversation: ConversationPlace | null;
+}): readonly Item[] {
+  const omitted = conversation?.omits;
+  return omitted === undefined ? input : input.filter(({ id }) => id !== omitted);
+}
+
 /** The items of a conversation, oldest first, with those that were given to its models unseen by clients. */
 export interface ConversationContext {
   readonly version: number;

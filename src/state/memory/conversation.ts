@@ -1,6 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import { estimateBytes, type Item } from '../../protocol/index.js';
-import type { ConversationRecord } from '../conversation-store.js';
+import { type ConversationRecord, keptInput } from '../conversation-store.js';
 import { interleave } from '../given-items.js';
 import { isForward, type Page, type PageRequest, toPage } from '../page.js';
 import type { ResponseRecord } from '../response-store.js';
@@ -165,16 +165,12 @@ export function seenEntries(items: readonly Item[]): readonly NewEntry[] {
 }
 
 /** What a turn appends to its conversation. */
-export function turnEntries({
-  input,
-  response,
-  given,
-  conversation,
-}: Pick<ResponseRecord, 'input' | 'response' | 'given' | 'conversation'>): readonly NewEntry[] {
+export function turnEntries(
+  turn: Pick<ResponseRecord, 'input' | 'response' | 'given' | 'conversation'>,
+): readonly NewEntry[] {
+  const { response, given } = turn;
   const between = given.map(({ after, items }) => ({ after, items: items.map((item) => toEntry(item, true)) }));
-  const omitted = conversation?.omits;
-  const kept = omitted === undefined ? input : input.filter(({ id }) => id !== omitted);
-  return [...seenEntries(kept), ...interleave(seenEntries(response.output), between)];
+  return [...seenEntries(keptInput(turn)), ...interleave(seenEntries(response.output), between)];
 }
 
 /** The bytes of entries together. */

@@ -1,5 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
+import { keptInput } from '../conversation-store.js';
 import { interleave } from '../given-items.js';
 import type { ResponseRecord } from '../response-store.js';
 
@@ -36,11 +37,6 @@ export function toTurnEntries(turn: TurnItems): readonly (string | number)[] {
 /** What clients see of a turn in its conversation. */
 export function shownItems(turn: TurnItems): readonly Item[] {
   return [...keptInput(turn), ...turn.response.output];
-}
-
-function keptInput({ input, conversation }: TurnItems): readonly Item[] {
-  const omitted = conversation?.omits;
-  return omitted === undefined ? input : input.filter(({ id }) => id !== omitted);
 }
 
 function toEntry(kind: Entry[0], item: Item): Entry {
