@@ -30,7 +30,7 @@ export async function migrateJobs(client: pg.Client): Promise<string | undefined
     await client.query(getMigrationPlans(JOBS_SCHEMA, installed).replaceAll(' CONCURRENTLY', ''));
   } else {
     // A role without permission to create schemas can use an existing one.
-    await client.query(getConstructionPlans(JOBS_SCHEMA, { createSchema: !(await hasSchema(client)) }));
+    await client.query(getConstructionPlans(JOBS_SCHEMA, { createSchema: !(await hasSchema(client, JOBS_SCHEMA)) }));
   }
   return nameOf(required);
 }
@@ -54,7 +54,8 @@ async function installedVersion(client: pg.Client): Promise<number> {
   return versions.rows[0]?.version ?? 0;
 }
 
-async function hasSchema(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query<{ has: boolean }>(`SELECT to_regnamespace('${JOBS_SCHEMA}') IS NOT NULL AS has`);
+/** Whether a schema exists. */
+export async function hasSchema(client: pg.Client, name: string): Promise<boolean> {
+  const { rows } = await client.query<{ has: boolean }>(`SELECT to_regnamespace('${name}') IS NOT NULL AS has`);
   return rows[0]?.has === true;
 }

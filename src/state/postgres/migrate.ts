@@ -7,7 +7,7 @@ import pg from 'pg';
 import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
 import { type DatabaseSettings, directOptions, isPooled } from './connection-options.js';
-import { migrateJobs, pendingJobsMigration } from './migrate-jobs.js';
+import { hasSchema, migrateJobs, pendingJobsMigration } from './migrate-jobs.js';
 import { migratePgvector, pendingPgvector } from './pgvector.js';
 
 /** One numbered statement per file; released files are never edited. */
@@ -54,7 +54,7 @@ async function applyPending(client: pg.Client): Promise<readonly string[]> {
   // What fails ends the connection, and with it the transaction.
   await client.query('BEGIN');
   // A role without permission to create schemas can use an existing one.
-  if (!(await hasSchema(client))) await client.query(`CREATE SCHEMA ${SCHEMA}`);
+  if (!(await hasSchema(client, SCHEMA))) await client.query(`CREATE SCHEMA ${SCHEMA}`);
   await client.query(TABLE);
   for (const name of names) {
     const statement = await readFile(join(MIGRATIONS, `${name}.sql`), 'utf8');
@@ -70,11 +70,6 @@ async function applyPending(client: pg.Client): Promise<readonly string[]> {
 
 function toList(name: string | undefined): readonly string[] {
   return name === undefined ? [] : [name];
-}
-
-async function hasSchema(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query<{ has: boolean }>(`SELECT to_regnamespace('${SCHEMA}') IS NOT NULL AS has`);
-  return rows[0]?.has === true;
 }
 
 async function findPending(client: pg.Client): Promise<readonly string[]> {
