@@ -1,7 +1,7 @@
 import { callIdOf, type Item } from '../../../protocol/index.js';
 import { isObject, objectsIn, parseJson } from '../../../validation/index.js';
 import { hasNoArguments } from './call-writer.js';
-import type { ToolAddress, ToolKind } from './tool-address.js';
+import { nameless, type ToolAddress, type ToolKind } from './tool-address.js';
 import { INPUT } from './tool-definition.js';
 import { addressOf, type ToolTable } from './tool-table.js';
 
@@ -80,10 +80,6 @@ function output(item: Item, value: unknown): HistoryOutput {
 
 function named(kind: ToolKind, { name, namespace }: Item): ToolAddress {
   return { kind, name: toWords(name), ...(typeof namespace === 'string' ? { namespace } : {}) };
-}
-
-function nameless(kind: ToolKind): ToolAddress {
-  return { kind, name: kind };
 }
 
 /**

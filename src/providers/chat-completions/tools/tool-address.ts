@@ -17,6 +17,11 @@ export const NAMELESS_KINDS: ReadonlySet<unknown> = new Set(['shell', 'local_she
 const LONGEST_NAME = 64;
 const FOREIGN = /[^a-zA-Z0-9_-]/g;
 
+/** The address of a tool that has no name but its kind. */
+export function nameless(kind: ToolKind): ToolAddress {
+  return { kind, name: kind };
+}
+
 /** A key that is unique among the tools of a request. */
 export function keyOf({ kind, name, namespace = '' }: ToolAddress): string {
   return JSON.stringify([kind, namespace, name]);

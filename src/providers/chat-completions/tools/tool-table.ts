@@ -2,7 +2,15 @@ import { addsTools, type Item } from '../../../protocol/index.js';
 import { objectsIn } from '../../../validation/index.js';
 import { hostedTypeOf } from '../../hosted-type.js';
 import { isForPrograms } from '../../program-tools.js';
-import { keyOf, NAMELESS_KINDS, otherNameOf, plainNameOf, type ToolAddress, type ToolKind } from './tool-address.js';
+import {
+  keyOf,
+  nameless,
+  NAMELESS_KINDS,
+  otherNameOf,
+  plainNameOf,
+  type ToolAddress,
+  type ToolKind,
+} from './tool-address.js';
 import { defineTool, type ToolDefinition } from './tool-definition.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -112,8 +120,4 @@ function isDeferred({ defer_loading: isSelf, tools }: Members): boolean {
 function describe({ name, type, description }: Members): string {
   const label = typeof name === 'string' ? name : String(type);
   return typeof description === 'string' && description !== '' ? `- ${label}: ${description}` : `- ${label}`;
-}
-
-function nameless(kind: ToolKind): ToolAddress {
-  return { kind, name: kind };
 }
