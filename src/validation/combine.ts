@@ -27,6 +27,17 @@ export function every(checks: readonly Check[]): Check {
   return described(all, (definitions) => allOf(checks.map((check) => schemaOf(check, definitions))));
 }
 
+/** Any string. */
+export const anyString: Check = described(
+  (value) => (typeof value === 'string' ? null : wrongType('a string', value)),
+  { type: 'string' },
+);
+
+/** An object, whatever it has. */
+export const anyObject: Check = described((value) => (isObject(value) ? null : wrongType('an object', value)), {
+  type: 'object',
+});
+
 /** A check that is defined further down in its file, or that contains itself. */
 export function later(find: () => Check): Check {
   return described(

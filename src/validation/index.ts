@@ -1,5 +1,5 @@
-export { isObject, objectsIn, type Check, type CheckOptions, type UnknownParameters } from './check.js';
-export { every, later, listOf, recordOfStrings, stringOr, unionBy } from './combine.js';
+export { isObject, listIn, objectsIn, type Check, type CheckOptions, type UnknownParameters } from './check.js';
+export { anyObject, anyString, every, later, listOf, recordOfStrings, stringOr, unionBy } from './combine.js';
 export {
   compile,
   exactly,

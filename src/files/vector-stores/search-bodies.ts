@@ -1,6 +1,7 @@
 import { IsBoolean, IsIn, IsInt, IsNumber, IsOptional, Max, Min } from 'class-validator';
 
 import {
+  anyString,
   Closed,
   described,
   listOf,
@@ -10,7 +11,6 @@ import {
   stringOr,
   validatorOf,
   Violation,
-  wrongType,
 } from '../../validation/index.js';
 import { type AttributeFilter, attributeFilter } from './attribute-filter.js';
 import type { VectorQuestion } from './vector-search.js';
@@ -72,13 +72,9 @@ class RankingOptions {
   readonly hybrid_search?: HybridWeights | null;
 }
 
-const text = described((value) => (typeof value === 'string' ? null : wrongType('a string', value)), {
-  type: 'string',
-});
-
 const queries = stringOr({
   kind: 'array',
-  check: listOf(text, 'an array of strings', { least: 1, most: MOST_QUERIES }),
+  check: listOf(anyString, 'an array of strings', { least: 1, most: MOST_QUERIES }),
   expected: 'one of a string or an array of strings',
 });
 

@@ -1,5 +1,5 @@
 import type { Annotation, ContentPart, Item, Logprob } from '../../protocol/index.js';
-import { isObject } from '../../validation/index.js';
+import { isObject, listIn } from '../../validation/index.js';
 import {
   foldDelta,
   type ItemOptions,
@@ -78,7 +78,7 @@ export class MessageItem extends OutputItem<MessageState> {
 
   protected override finishAs(final: Item): Item {
     const { state } = this;
-    const content = listOf(final['content']).map(withLists);
+    const content = listIn(final['content']).map(withLists);
     for (let index = state.content.length; index < content.length; index++) {
       const part = content[index];
       if (!isPart(part)) break;
@@ -267,10 +267,5 @@ function withLists(part: unknown): unknown {
   if (!isPart(part) || part.type !== 'output_text') return part;
   const { annotations, logprobs } = part;
   if (Array.isArray(annotations) && Array.isArray(logprobs)) return part;
-  return { ...part, annotations: listOf(annotations), logprobs: listOf(logprobs) };
-}
-
-/** A list; empty for anything else. */
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return { ...part, annotations: listIn(annotations), logprobs: listIn(logprobs) };
 }

@@ -1,4 +1,5 @@
 import type { ContentPart, Item } from '../../protocol/index.js';
+import { listIn } from '../../validation/index.js';
 import {
   foldDelta,
   type ItemOptions,
@@ -92,7 +93,7 @@ export class ReasoningItem extends OutputItem<ReasoningState> {
     const { summary, encrypted_content: encrypted = this.state.encrypted } = final;
     return {
       ...final,
-      summary: Array.isArray(summary) ? summary : [],
+      summary: listIn(summary),
       ...(encrypted === null ? {} : { encrypted_content: encrypted }),
     };
   }
@@ -202,7 +203,7 @@ export function foldReasoning(item: ReasoningState, event: WireEvent): number {
 
 /** The parts from an index on that events can show: SDKs expect one type, and none is left out between two others. */
 function textsOf(list: unknown, type: string, from: number): readonly TextPart[] {
-  const parts: readonly unknown[] = Array.isArray(list) ? list : [];
+  const parts = listIn(list);
   const end = parts.findIndex((part) => !isTextPart(part, type));
   return parts.slice(from, end === -1 ? parts.length : end) as readonly TextPart[];
 }

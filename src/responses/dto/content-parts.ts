@@ -1,5 +1,5 @@
 import { Allow, IsArray, IsIn, IsOptional, IsString } from 'class-validator';
-import { Closed, described, every, isObject, nested, unionBy, wrongType } from '../../validation/index.js';
+import { anyObject, Closed, every, nested, unionBy } from '../../validation/index.js';
 import { fileSource, imageSource } from './media-sources.js';
 
 /** Members of all parts that clients write. */
@@ -79,8 +79,6 @@ class Refusal {
 const text = nested(InputText);
 const image = every([nested(InputImage), imageSource]);
 const file = every([nested(InputFile), fileSource]);
-// `input_audio` and `scoped_content` are in the live enum but in no type; Codex sends the first.
-const untyped = described((value) => (isObject(value) ? null : wrongType('an object', value)), { type: 'object' });
 
 /** A part of a user, system or developer message (protocol §3.1). */
 export const inputPart = unionBy(
@@ -89,8 +87,9 @@ export const inputPart = unionBy(
     ['input_text', text],
     ['input_image', image],
     ['input_file', file],
-    ['scoped_content', untyped],
-    ['input_audio', untyped],
+    // These two are in the live enum but in no type; Codex sends the second.
+    ['scoped_content', anyObject],
+    ['input_audio', anyObject],
   ]),
 );
 

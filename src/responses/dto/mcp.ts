@@ -2,6 +2,7 @@
 import { IsArray, IsBoolean, IsObject, IsOptional, IsString, MinLength } from 'class-validator';
 
 import {
+  anyString,
   Closed,
   described,
   every,
@@ -55,10 +56,7 @@ const requireApproval = described(
   (definitions) => ({ anyOf: [{ type: 'string', enum: APPROVALS }, schemaOf(approvalRules, definitions)] }),
 );
 
-const text = described((value) => (typeof value === 'string' ? null : wrongType('a string', value)), {
-  type: 'string',
-});
-const names = listOf(text, 'an array of strings');
+const names = listOf(anyString, 'an array of strings');
 
 const allowedTools = described(
   (value, options) => {

@@ -12,18 +12,16 @@ import {
   MinLength,
 } from 'class-validator';
 import {
+  anyObject,
+  type Check,
   Closed,
-  described,
   every,
-  isObject,
   later,
   listOf,
   nested,
   Satisfies,
   stringOr,
   unionBy,
-  wrongType,
-  type Check,
 } from '../../validation/index.js';
 import { mcpTool, withoutCredentials } from './mcp.js';
 import { strictParameters } from './strict-schema.js';
@@ -208,8 +206,6 @@ class WebSearchToolBody {
 
 const WEB_SEARCHES = ['web_search', 'web_search_2025_08_26', 'web_search_preview', 'web_search_preview_2025_03_11'];
 
-const anyTool = described((value) => (isObject(value) ? null : wrongType('an object', value)), { type: 'object' });
-
 /** A tool. Hosted and unknown ones are only echoed and need nothing but a type (docs/decisions/2026-11-21-protocol-choices.md). */
 export const tool: Check = unionBy(
   'type',
@@ -222,11 +218,11 @@ export const tool: Check = unionBy(
     ['file_search', nested(FileSearchToolBody)],
     ...WEB_SEARCHES.map((type) => [type, nested(WebSearchToolBody)] as const),
   ]),
-  anyTool,
+  anyObject,
 );
 
 /** A tool that an item brings. */
 export const toolOfItem: Check = every([tool, withoutCredentials]);
 
 /** A tool that a search has found, as it was found. */
-export const foundTool: Check = every([anyTool, withoutCredentials]);
+export const foundTool: Check = every([anyObject, withoutCredentials]);

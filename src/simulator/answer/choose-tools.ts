@@ -1,6 +1,7 @@
 import { isOutput, isToolCall, type Item, type ToolChoice } from '../../protocol/index.js';
 import { isForPrograms, ModelError, type Turn, whyOnlyPrograms } from '../../providers/index.js';
 import { countRuns, isUserMessage } from '../../providers/transcripts/index.js';
+import { listIn } from '../../validation/index.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { readText } from './read-items.js';
 
@@ -115,7 +116,7 @@ export interface CallableTool {
 
 /** The function and custom tools of a turn, including those in namespaces and in `additional_tools` items. */
 export function listCallableTools(turn: Turn): readonly CallableTool[] {
-  const added = turn.context.filter(({ type }) => type === 'additional_tools').flatMap(({ tools }) => toList(tools));
+  const added = turn.context.filter(({ type }) => type === 'additional_tools').flatMap(({ tools }) => listIn(tools));
   return [...turn.settings.tools, ...added].flatMap((tool) => toCallable(tool));
 }
 
@@ -130,12 +131,8 @@ function toCallable(tool: unknown, namespace?: string): readonly CallableTool[] 
     case 'custom':
       return [{ type, name, ...place, format }];
     case 'namespace':
-      return namespace === undefined ? toList(tools).flatMap((inner) => toCallable(inner, name)) : [];
+      return namespace === undefined ? listIn(tools).flatMap((inner) => toCallable(inner, name)) : [];
     default:
       return [];
   }
-}
-
-function toList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -1,5 +1,5 @@
 import type { Annotation, ForeignItem } from '../../../protocol/index.js';
-import { isObject, objectsIn } from '../../../validation/index.js';
+import { isObject, listIn, objectsIn } from '../../../validation/index.js';
 import type { ModelEvent } from '../../model-event.js';
 import { textOrEmpty } from './content-parts.js';
 
@@ -115,8 +115,4 @@ function urlOf({ image_url: image, url, b64_json: data, inline_data: inline }: M
 
 function addressOf(source: unknown): string {
   return textOrEmpty(isObject(source) ? source.url : source);
-}
-
-function listIn(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
