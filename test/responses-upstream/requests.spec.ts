@@ -203,6 +203,14 @@ describe('§4.1 the handshake of a socket', () => {
   });
 });
 
+describe.each([{}, { supports_websockets: true }])('§2 half characters in a request, with %j', (entry) => {
+  it('half characters in a request become U+FFFD, and others stay', async () => {
+    await using service = await load({ entry });
+    await ask(service, { input: 'a\ud83d b\\ud83d \u{1f600}' });
+    expect(textsOf(service.upstream.lastCall.context)).toEqual(['a\ufffd b\\ud83d \u{1f600}']);
+  });
+});
+
 describe('§2.4 compressed requests', () => {
   it.each([
     [{ features: { enable_request_compression: true } }, 'zstd'],

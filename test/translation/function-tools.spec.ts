@@ -31,6 +31,16 @@ describe('function tools for an upstream', () => {
     ],
     ['parameters that are null', { parameters: null, strict: false }, { parameters: NOTHING }],
     ['no parameters', {}, { parameters: NOTHING }],
+    [
+      'parameters that say nothing',
+      { parameters: {}, strict: false },
+      { parameters: { type: 'object', properties: {} } },
+    ],
+    [
+      'parameters without a type',
+      { parameters: { anyOf: [SCHEMA] } },
+      { parameters: { anyOf: [SCHEMA], type: 'object', properties: {} } },
+    ],
     ['a description that is null', { description: null, parameters: SCHEMA }, { parameters: SCHEMA }],
     [
       'members that are of no use upstream',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { Translation } from '../support/translation/translation.js';
-import { assistant, user } from '../support/translation/user-items.js';
+import { assistant, functionCall, functionOutput, user } from '../support/translation/user-items.js';
 
 const developer = (content: unknown): object => ({ role: 'developer', content });
 const system = (content: unknown): object => ({ role: 'system', content });
@@ -53,8 +53,37 @@ describe('messages for an upstream', () => {
       ],
       'One\nTwo',
     ],
+    [
+      'an empty part beside another',
+      [
+        { type: 'input_text', text: '' },
+        { type: 'input_text', text: 'Hello' },
+      ],
+      'Hello',
+    ],
+    ['half a character, and its name', 'a\ud83d b\\ud83d \\\ude00 \u{1f600}', 'a\ufffd b\\ud83d \\\ufffd \u{1f600}'],
   ])('messages have their text in its shortest form: %s', async (_, content, sent) => {
     expect(await translation.messages({ input: [user(content)] })).toEqual([{ role: 'user', content: sent }]);
+  });
+
+  it.each<[what: string, empty: readonly object[]]>([
+    ['the system', [system('')]],
+    ['the developer', [developer([{ type: 'input_text', text: '' }])]],
+    ['the assistant', [assistant('')]],
+  ])('messages without a word are not sent: %s', async (_, empty) => {
+    expect(await translation.messages({ input: [user('Hello'), ...empty, user('And?')] })).toEqual([
+      { role: 'user', content: 'Hello' },
+      { role: 'user', content: 'And?' },
+    ]);
+  });
+
+  it('messages with calls and an empty text have none', async () => {
+    const input = [user('Look.'), assistant(''), functionCall('call_1', 'look'), functionOutput('call_1', '')];
+    expect(await translation.messages({ input })).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: null, tool_calls: [{ id: 'call_1' }] },
+      { role: 'tool', content: '' },
+    ]);
   });
 
   it('messages keep words of any language and any length', async () => {

@@ -2,6 +2,7 @@ import { REASONING_INCLUDED } from '../../protocol/index.js';
 import type { ModelEvent } from '../model-event.js';
 import type { ModelSink } from '../model-sink.js';
 import { traceHeaders, type Turn } from '../turn.js';
+import { withWholeCharacters } from '../upstream-http/well-formed.js';
 import { AnswerBeginning } from './answer/answer-beginning.js';
 import { EventReader } from './answer/event-reader.js';
 import { readSafeHeaders } from './answer/header-events.js';
@@ -124,7 +125,7 @@ class Question {
       });
       this.isContinuation = isIncremental;
       statistics.count(isIncremental ? 'websocket_requests_incremental' : 'websocket_requests_whole');
-      return { exchange: await socket.send(text, signal), socket };
+      return { exchange: await socket.send(withWholeCharacters(text), signal), socket };
     } catch (error) {
       socket.drop();
       throw error;

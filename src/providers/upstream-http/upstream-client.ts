@@ -8,6 +8,7 @@ import { ExchangeTimer, type Timeouts } from './exchange-timer.js';
 import { readText } from './read-text.js';
 import { UpstreamAnswer } from './upstream-answer.js';
 import { toUrl } from './to-url.js';
+import { withWholeCharacters } from './well-formed.js';
 
 /** Address and connection settings of an upstream. */
 export interface UpstreamAddress {
@@ -71,11 +72,12 @@ export class UpstreamClient {
     });
   }
 
-  /** Posts JSON. Rejects with the same errors as UpstreamAnswer.read, other than those of `take`. */
+  /** Posts JSON, without half characters. Rejects with the same errors as UpstreamAnswer.read, other than those of `take`. */
   async post(path: string, json: string, signal: AbortSignal, options: PostOptions = {}): Promise<UpstreamAnswer> {
     const { compresses = false, headers = {}, totalMs } = options;
     const own = { ...JSON_HEADERS, ...(compresses ? { 'content-encoding': 'zstd' } : {}) };
-    const body = compresses ? await compress(json) : json;
+    const text = withWholeCharacters(json);
+    const body = compresses ? await compress(text) : text;
     return this.exchange('POST', path, { ...own, ...this.address.headers, ...headers }, body, signal, totalMs);
   }
 

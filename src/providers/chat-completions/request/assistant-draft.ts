@@ -3,7 +3,7 @@ import { joinMembers, type OpaqueCall, type OpaqueMembers } from '../opaque/opaq
 import type { HistoryCall } from '../tools/history-calls.js';
 import type { ToolTable } from '../tools/tool-table.js';
 import type { ChatMessage, ChatPart, ChatToolCall } from './chat-message.js';
-import { toContent } from './chat-message.js';
+import { isSaid, toContent } from './chat-message.js';
 
 /** Collects the reasoning, text and calls of one answer into an assistant message. */
 export class AssistantDraft {
@@ -24,10 +24,15 @@ export class AssistantDraft {
     return this.hasCalls || this.parts.length > 0;
   }
 
-  /** Whether there is nothing to send: opaque data alone is nothing. */
+  /** Whether there is nothing to send: empty texts, and opaque data alone, are nothing. */
   get isEmpty(): boolean {
     const isReasoning = this.reasoning.length > 0 && this.capabilities.reasoningReplay !== 'none';
-    return !this.hasCalls && this.parts.length === 0 && !isReasoning;
+    return !this.hasCalls && !this.parts.some(isSaid) && !this.isSigned && !isReasoning;
+  }
+
+  /** Whether opaque data belongs to a text, which may be empty. */
+  private get isSigned(): boolean {
+    return this.opaque.text !== undefined && this.parts.some(({ type }) => type === 'text');
   }
 
   say(parts: readonly ChatPart[]): void {
@@ -61,14 +66,15 @@ export class AssistantDraft {
 
   private get content(): ChatMessage['content'] {
     const { content = [], text } = this.opaque;
+    const { isSigned } = this;
     const last = this.parts.findLastIndex(({ type }) => type === 'text');
-    const isSigned = text !== undefined && last !== -1;
     if (content.length > 0 || isSigned) {
       const parts = this.parts.map((part, index) => (isSigned && index === last ? { ...part, ...text } : part));
       return [...(content as readonly ChatPart[]), ...parts];
     }
-    if (this.parts.length === 0) return this.hasCalls ? null : '';
-    return toContent(this.parts);
+    const said = this.parts.filter(isSaid);
+    if (said.length === 0) return this.hasCalls ? null : '';
+    return toContent(said);
   }
 
   private get thoughts(): Readonly<Record<string, string>> {

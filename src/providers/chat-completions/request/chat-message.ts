@@ -21,6 +21,11 @@ export interface ChatMessage {
   readonly [member: string]: unknown;
 }
 
+/** Whether a part says something. Servers before Anthropic's and Gemini's models refuse empty texts. */
+export function isSaid({ type, text }: ChatPart): boolean {
+  return type !== 'text' || text !== '';
+}
+
 /** The text of a message's content, one line per part. */
 export function textOf(content: ChatMessage['content']): string {
   if (typeof content === 'string') return content;

@@ -9,7 +9,7 @@ import { withoutOwnToolItems } from '../../transcripts/index.js';
 import { type HistoryNote, readNote } from '../tools/history-notes.js';
 import type { ToolTable } from '../tools/tool-table.js';
 import { AssistantDraft } from './assistant-draft.js';
-import { type ChatMessage, type ChatPart, textOf, toContent } from './chat-message.js';
+import { type ChatMessage, type ChatPart, isSaid, textOf, toContent } from './chat-message.js';
 import { refuseCompaction } from './refuse.js';
 import { type PartOptions, toOutputParts, toParts } from './to-parts.js';
 
@@ -104,7 +104,9 @@ class MessageWriter {
       return;
     }
     this.endAnswer();
-    this.messages.push({ role: role as 'system' | 'developer' | 'user', content: toContent(parts) });
+    const said = parts.filter(isSaid);
+    if (said.length === 0 && role !== 'user') return;
+    this.messages.push({ role: role as 'system' | 'developer' | 'user', content: toContent(said) });
   }
 
   /** A message between two agents of a client: its text, and `encrypted_content` that is not encrypted. */

@@ -1,7 +1,7 @@
 import { isObject, objectsIn } from '../../../validation/index.js';
 import { ModelError } from '../../model-error.js';
 import type { Capabilities } from '../capabilities.js';
-import type { ChatPart } from './chat-message.js';
+import { type ChatPart, isSaid } from './chat-message.js';
 import { refuse } from './refuse.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -43,7 +43,7 @@ export function toOutputParts(content: unknown, options: PartOptions): readonly 
   if (!Array.isArray(content)) return toParts(content, options);
   return (content as readonly unknown[]).flatMap((part) => {
     try {
-      return toParts([part], options);
+      return toParts([part], options).filter(isSaid);
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
       return [

@@ -21,7 +21,7 @@ const milliseconds = { type: 'integer', description: 'Timeout in milliseconds.' 
 const DEFINE: Readonly<Record<ToolKind, (tool: Members) => ToolDefinition>> = {
   function: ({ description, parameters, strict }) => ({
     ...describe(description),
-    parameters: isObject(parameters) ? parameters : object({}, []),
+    parameters: isObject(parameters) ? asObject(parameters) : object({}, []),
     ...(strict === true ? { strict } : {}),
   }),
   custom: ({ description, format }) => ({
@@ -81,6 +81,12 @@ export function defineTool(kind: ToolKind, tool: Members): ToolDefinition {
 
 function object(properties: Readonly<Record<string, unknown>>, required: readonly string[]): FunctionParameters {
   return { type: 'object', properties, required, additionalProperties: false };
+}
+
+/** The schema of parameters, which are an object also where it does not say so: servers refuse one without a type or properties. */
+function asObject(schema: FunctionParameters): FunctionParameters {
+  const { type = 'object', properties = {} } = schema;
+  return { ...schema, type, properties };
 }
 
 function describe(...texts: readonly unknown[]): { readonly description?: string } {
