@@ -17,6 +17,9 @@ const AUDIO_BASE64_PER_TOKEN = 1000;
 
 const counts = new WeakMap<object, number>();
 
+/** A lone item with fewer tokens is counted again if its response is continued: mostly it is not, and each entry costs the garbage collector more. */
+const LEAST_KEPT_ALONE = 256;
+
 /** Tokens of a text in o200k_base. */
 export function countTokens(text: string): number {
   let tokens = 0;
@@ -25,15 +28,16 @@ export function countTokens(text: string): number {
 }
 
 /**
- * Tokens of items. The count of each item is cached for its lifetime. Rejects with the reason of the signal when it
- * aborts.
+ * Tokens of items. The count of each item is cached for its lifetime, unless it is short and alone. Rejects with the reason of the signal
+ * when it aborts.
  */
 export async function countItemTokens(items: readonly Item[], options: CountOptions = {}): Promise<number> {
   const count = await Count.begin(options);
+  const leastKept = items.length === 1 ? LEAST_KEPT_ALONE : 0;
   for (const item of items) {
     if (count.isEnough) break;
     const known = counts.get(item);
-    if (known === undefined) await countItem(item, count);
+    if (known === undefined) await countItem(item, count, leastKept);
     else count.add(known);
   }
   return count.tokens;
@@ -87,7 +91,8 @@ async function countTools(tools: ResponseSettings['tools'], count: Count): Promi
   if (!count.isEnough) counts.set(tools, count.tokens - before);
 }
 
-async function countItem(item: Item, count: Count): Promise<void> {
+/** `leastKept`: a count below it is not cached. */
+async function countItem(item: Item, count: Count, leastKept: number): Promise<void> {
   const parts = partsOfItem(item);
   const before = count.tokens;
   count.add(ITEM_FRAMING);
@@ -100,7 +105,8 @@ async function countItem(item: Item, count: Count): Promise<void> {
     const text = textOfPart(part);
     if (text !== '') await count.addText(text);
   }
-  if (!count.isEnough) counts.set(item, count.tokens - before);
+  const tokens = count.tokens - before;
+  if (!count.isEnough && tokens >= leastKept) counts.set(item, tokens);
 }
 
 /** A piece of a prompt: tokens of what is no text, then those of a text. */
