@@ -1,7 +1,7 @@
 import { getSystemErrorMessage } from 'node:util';
 
 import { EnvironmentError } from '../config/index.js';
-import { StateStartError, StateTransferError, StoreUnavailableError } from '../state/index.js';
+import { StateError, StateStartError, StateTransferError } from '../state/index.js';
 
 /** What helps when a port cannot be listened on, by the error's code. */
 const PORT_ADVICE: ReadonlyMap<string, string> = new Map([
@@ -16,7 +16,7 @@ const PORT_ADVICE: ReadonlyMap<string, string> = new Map([
 export function describeStartFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof EnvironmentError || error instanceof StateStartError) return error.message;
-  if (error instanceof StateTransferError || error instanceof StoreUnavailableError) return error.message;
+  if (error instanceof StateTransferError || error instanceof StateError) return error.message;
   if (isSystemError(error)) return describeSystemError(error);
   return error.stack ?? error.message;
 }

@@ -2,7 +2,13 @@ import { Injectable } from '@nestjs/common';
 
 import type { Tenant } from '../access/index.js';
 import { ApiError, type Item, type ListObject, type ResponseObject, toListObject } from '../protocol/index.js';
-import { BackgroundRuns, type DeleteOptions, type PageRequest, ResponseStore } from '../state/index.js';
+import {
+  BackgroundRuns,
+  DamagedRecordError,
+  type DeleteOptions,
+  type PageRequest,
+  ResponseStore,
+} from '../state/index.js';
 import { BackgroundWorker } from './background/background-worker.js';
 
 /**
@@ -53,14 +59,24 @@ export class StoredResponsesService {
    * 404, or 400 for a foreground response.
    */
   async cancel(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject> {
-    const { background } = await this.retrieve(tenant, responseId, within);
-    if (background === true) {
+    const isBackground = await this.isInBackground(tenant, responseId, within);
+    if (isBackground) {
       const cancelled = await this.worker.cancel(tenant, responseId, within);
       // The response was deleted meanwhile.
       if (cancelled === undefined) throw ApiError.notFound('Response', responseId);
       return cancelled;
     }
     throw ApiError.badRequest('Cannot cancel a synchronous response.', null);
+  }
+
+  /** Whether a response is one of the background. One that is damaged may be, and can be cancelled then. */
+  private async isInBackground(tenant: Tenant, responseId: string, within: string | undefined): Promise<boolean> {
+    try {
+      return (await this.retrieve(tenant, responseId, within)).background === true;
+    } catch (error) {
+      if (error instanceof DamagedRecordError) return true;
+      throw error;
+    }
   }
 
   /** The input items of one request. Throws ApiError 404, or UnknownCursorError. */

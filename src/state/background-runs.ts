@@ -1,8 +1,13 @@
 import type { Tenant } from '../access/index.js';
 import type { Item, Origin, ResponseObject } from '../protocol/index.js';
+import { DamagedRecordError } from './errors.js';
 import type { LogBatch, Run } from './event-log.js';
 import type { JobReference, NewJob } from './job-queue.js';
+import { type BatchRow, readLog } from './log-columns.js';
+import { readable } from './readable-page.js';
+import { readRecord, readTenant } from './read-record.js';
 import type { DeleteOptions, ResponseRecord } from './response-store.js';
+import { responseRecord } from './stored-response.js';
 
 /** When a background response expires that has not ended: the latest time of a Date, milliseconds since the epoch. */
 export const NEVER = 8_640_000_000_000_000;
@@ -54,11 +59,38 @@ export interface StartedRun {
 
 /** A background response that has not ended. */
 export interface UnfinishedResponse {
-  /** The Response as it was created. */
-  readonly response: ResponseObject;
+  /** The Response as it was created; null when it is damaged. */
+  readonly response: ResponseObject | null;
   /** The turn, as JSON. */
   readonly turn: string;
+  /** The log, without the notes when these are damaged. */
   readonly log: LogBatch;
+  /** What of the log is damaged, if anything. */
+  readonly damage?: DamagedRecordError;
+}
+
+/** A background response that has not ended, as databases store it. A damaged one can be ended, too: no part that can be read is missing. */
+export function toUnfinished(
+  tenant: Tenant,
+  responseId: string,
+  { body, turn }: { readonly body: string; readonly turn: string },
+  batches: readonly BatchRow[],
+): UnfinishedResponse {
+  const response = readable(tenant, () => readRecord<ResponseObject>(body, responseRecord(responseId), 'id')) ?? null;
+  try {
+    return { response, turn, log: readLog(batches, responseId) };
+  } catch (damage) {
+    if (!(damage instanceof DamagedRecordError)) throw damage;
+    const events = batches.map((batch) => ({ ...batch, notes: null }));
+    return { response, turn, log: readLog(events, responseId), damage };
+  }
+}
+
+/** Whose run it is, of a tenant in JSON; nothing, which is logged, when that is damaged. */
+export function readRun(tenant: string, responseId: string): readonly Pick<Run, 'tenant' | 'responseId'>[] {
+  return (
+    readable('?', () => [{ tenant: readTenant(tenant, `the run of ${responseRecord(responseId)}`), responseId }]) ?? []
+  );
 }
 
 /** A queued response as it is stored: it has made nothing yet, and does not expire. */

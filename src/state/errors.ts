@@ -15,6 +15,24 @@ export class StoreUnavailableError extends StateError {
   }
 }
 
+/** What is stored of one thing cannot be read: its text is no JSON, or has not the shape of such a thing. Nothing else is affected. */
+export class DamagedRecordError extends StateError {
+  override readonly name = 'DamagedRecordError';
+
+  constructor(
+    /** The path of the API where it can be deleted, such as `/v1/files/file-1`; otherwise what it is. */
+    readonly record: string,
+    reason: string,
+  ) {
+    super(`${record} is damaged: ${reason}`);
+  }
+
+  override toApiError(): ApiError {
+    const message = `What is stored of ${this.record} is damaged and cannot be read. Delete it, or restore it from a backup.`;
+    return ApiError.of('server_error', message, { headers: { 'x-should-retry': 'false' }, cause: this });
+  }
+}
+
 /** A vector index has no room for more chunks. */
 export class IndexFullError extends StoreUnavailableError {
   override readonly name = 'IndexFullError';

@@ -1,5 +1,6 @@
 import type { Tenant } from '../access/index.js';
 import { isTerminalEvent, type Item, type StreamEvent } from '../protocol/index.js';
+import { readRecord } from './read-record.js';
 
 /** One attempt to run a background response. */
 export interface Run {
@@ -92,6 +93,11 @@ export abstract class EventLog {
   abstract read(tenant: Tenant, responseId: string, after: number, within?: string): Promise<LogPage | undefined>;
 }
 
+interface ItemDone {
+  readonly output_index: number;
+  readonly item: Item;
+}
+
 type LoggedItems = Pick<LogBatch, 'events' | 'notes'>;
 
 const ITEM_DONE = 'response.output_item.done';
@@ -102,12 +108,12 @@ export function hasItems({ events, notes }: LoggedItems): boolean {
   return events.some(({ type }) => type === ITEM_DONE) || notes.some(({ type }) => type === DROPPED);
 }
 
-/** The output items that a running response has finished, from the batches that `hasItems`. */
-export function finishedItems({ events, notes }: LoggedItems): readonly Item[] {
+/** The output items that a running response has finished, from the batches that `hasItems`. Throws DamagedRecordError. */
+export function finishedItems({ events, notes }: LoggedItems, record = 'the log of a response'): readonly Item[] {
   const items = new Map<number, Item>();
   for (const { type, json } of events) {
     if (type !== ITEM_DONE) continue;
-    const done = JSON.parse(`${json}}`) as { readonly output_index: number; readonly item: Item };
+    const done = readRecord<ItemDone>(`${json}}`, record);
     items.set(done.output_index, done.item);
   }
   for (const note of notes) if (isDrop(note)) items.delete(note.outputIndex);

@@ -19,6 +19,7 @@ export interface NewJob {
 
 /** A job that is delivered to this process. */
 export interface Job {
+  readonly id: string;
   readonly data: unknown;
   /** From 1; greater with each delivery of the same job, on all replicas: it fences off earlier deliveries. */
   readonly attempt: number;

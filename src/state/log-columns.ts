@@ -1,5 +1,9 @@
 import type { StreamEvent } from '../protocol/index.js';
+import { isObject } from '../validation/index.js';
+import { DamagedRecordError } from './errors.js';
 import { hasItems, type LogBatch, type LogNote } from './event-log.js';
+import { parseStored } from './read-record.js';
+import { logRecord } from './stored-response.js';
 
 /** A batch of the log as columns. */
 export type BatchColumns = readonly [
@@ -38,8 +42,15 @@ export function readEvents({ first_event: first, events }: Omit<BatchRow, 'notes
   });
 }
 
-/** A whole log. */
-export function readLog(rows: readonly BatchRow[]): LogBatch {
-  const notes = rows.flatMap(({ notes: text }) => (text === null ? [] : (JSON.parse(text) as LogNote[])));
+/** The whole log of a response. Throws DamagedRecordError. */
+export function readLog(rows: readonly BatchRow[], responseId: string): LogBatch {
+  const notes = rows.flatMap(({ notes: text }) => (text === null ? [] : readNotes(text, responseId)));
   return { firstEvent: 0, firstNote: 0, events: rows.flatMap(readEvents), notes };
+}
+
+function readNotes(text: string, responseId: string): readonly LogNote[] {
+  const record = logRecord(responseId);
+  const notes = parseStored(text, record);
+  if (!Array.isArray(notes) || !notes.every(isObject)) throw new DamagedRecordError(record, 'notes were expected');
+  return notes as unknown as readonly LogNote[];
 }

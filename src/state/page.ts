@@ -9,6 +9,8 @@ export interface PageRequest {
   readonly after?: string;
   /** Exclusive: the page ends before this id. Never together with `after`. */
   readonly before?: string;
+  /** What a damaged record does: otherwise it is left out of the page, and logged; with `refuse` the page throws DamagedRecordError. */
+  readonly damaged?: 'refuse';
 }
 
 /** Whether the list is read from the oldest to the newest to reach the page from its cursor. */

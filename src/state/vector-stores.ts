@@ -49,6 +49,8 @@ export interface ClaimedFile extends StoreFile {
   readonly tenant: Tenant;
   /** Greater than that of every claim before, of any file: it fences off earlier ones. */
   readonly attempt: number;
+  /** Whether what is stored of it is damaged: it is to fail. */
+  readonly isDamaged?: true;
   /** How often it was claimed since it was added, now included. Claims that were given back do not count. */
   readonly tries: number;
 }

@@ -44,10 +44,14 @@ export class TestJobQueue extends JobQueue {
   }
 
   /** Delivers a job, as any backend stores it. Settles as its handler does. */
-  deliver({ queue, data }: NewJob, attempt: number, signal: AbortSignal = new AbortController().signal): Promise<void> {
+  deliver(
+    { queue, id = '', data }: NewJob,
+    attempt: number,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<void> {
     const handler = this.handlers.get(queue);
     if (handler === undefined) throw new Error(`nobody works on ${queue}`);
-    const run = handler({ data: JSON.parse(JSON.stringify(data)) as unknown, attempt, signal });
+    const run = handler({ id, data: JSON.parse(JSON.stringify(data)) as unknown, attempt, signal });
     const running = this.running.get(queue) ?? new Set();
     this.running.set(queue, running.add(run));
     // A failure is its caller's.

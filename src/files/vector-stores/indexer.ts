@@ -25,7 +25,7 @@ import {
 } from '../../state/index.js';
 import { Clock, LastWaits, type Timer } from '../../time/index.js';
 import { chunkText } from './chunk-text.js';
-import { ClaimLostError, FileClaim, NotNowError, UnindexableError } from './file-claim.js';
+import { ClaimLostError, FileClaim, NotNowError, UnindexableError, requireIndexable } from './file-claim.js';
 import { embedAsUnits } from './hybrid-search.js';
 import { PAUSES, Waits } from './waits.js';
 import { VectorLibrary } from './vector-library.js';
@@ -33,9 +33,6 @@ import { type IndexRecord, VectorObserver } from './vector-observer.js';
 
 /** Chunks that are embedded and written at a time. */
 const CHUNKS_AT_ONCE = 64;
-
-/** A file is given up after so many tries: processes die of it. */
-const MOST_TRIES = 5;
 
 /** How often one request for vectors is repeated while the file is held: what was embedded of it would be paid for again. */
 const MOST_REPEATS = 6;
@@ -182,9 +179,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
 
   private async outcomeOf(file: ClaimedFile, claim: FileClaim): Promise<StoreFileOutcome> {
     try {
-      if (file.tries > MOST_TRIES) {
-        throw new UnindexableError('server_error', `It could not be indexed in ${MOST_TRIES} attempts.`);
-      }
+      requireIndexable(file);
       return { status: 'completed', error: null, bytes: await this.write(file, claim) };
     } catch (error) {
       const isFull = error instanceof IndexFullError;

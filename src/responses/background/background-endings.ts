@@ -2,10 +2,16 @@ import { Injectable, Logger } from '@nestjs/common';
 
 import type { Tenant } from '../../access/index.js';
 import { Environment } from '../../config/index.js';
-import type { FinalStatus, ResponseErrorBody, ResponseObject } from '../../protocol/index.js';
+import {
+  type FinalStatus,
+  type ResponseErrorBody,
+  type ResponseObject,
+  TERMINAL_EVENTS,
+} from '../../protocol/index.js';
 import {
   BackgroundRuns,
   type ConcludeOptions,
+  DamagedRecordError,
   type Ending,
   type LogBatch,
   type UnfinishedResponse,
@@ -31,6 +37,8 @@ const UNSTORED_TTL_MS = 600_000;
 interface FailOptions {
   readonly attempt?: number;
   readonly onlyQueued?: boolean;
+  /** Whether the log says already that the response is damaged. */
+  readonly isTold?: boolean;
 }
 
 /** The end of a response, and what observers are told of it. */
@@ -38,6 +46,12 @@ interface Composed {
   readonly ending: Ending;
   readonly record: TurnRecord;
   readonly admitted: AdmittedTurn;
+}
+
+/** The end of a response whose turn or log is damaged: who asked for it, and what it has used, is not known any more. */
+interface Salvaged {
+  readonly ending: Ending;
+  readonly damage: string;
 }
 
 /** Ends background responses: composes what is stored at the end of a run, and ends responses from outside of theirs. */
@@ -90,21 +104,72 @@ export class BackgroundEndings {
     tenant: Tenant,
     responseId: string,
     outcome: Outcome<FinalStatus>,
-    { onlyQueued = false, ...options }: FailOptions & ConcludeOptions,
+    { onlyQueued = false, isTold = false, ...options }: FailOptions & ConcludeOptions,
   ): Promise<ResponseObject | undefined> {
-    let composed: Composed | undefined;
+    let composed: Composed | Salvaged | undefined;
     await loadTokenizer();
     const compose = (unfinished: UnfinishedResponse): Ending | undefined => {
-      composed = this.compose(unfinished, outcome, onlyQueued);
+      composed = this.composeWhole(tenant, responseId, unfinished, outcome, onlyQueued);
       return composed?.ending;
     };
     const response = await this.runs.conclude(tenant, responseId, compose, options);
     // Only what is stored has ended.
-    if (composed !== undefined && response === composed.ending.response) {
+    if (composed === undefined || response !== composed.ending.response) return response;
+    if ('damage' in composed) {
+      const said = `${responseId} was ended as ${response.status}, with what could be read of it: ${composed.damage}`;
+      if (!isTold) this.logger.warn(said);
+    } else {
       this.observers.settled(composed.record);
       await this.dequeue(composed);
     }
     return response;
+  }
+
+  /** As `compose`; a response whose turn or log cannot be read ends, too: it would otherwise be taken up again for ever. */
+  private composeWhole(
+    tenant: Tenant,
+    responseId: string,
+    unfinished: UnfinishedResponse,
+    outcome: Outcome<FinalStatus>,
+    onlyQueued: boolean,
+  ): Composed | Salvaged | undefined {
+    try {
+      if (unfinished.damage !== undefined) throw unfinished.damage;
+      return this.compose(responseId, unfinished, outcome, onlyQueued);
+    } catch (error) {
+      // What has another shape than it was written with fails in any way.
+      const damage = error instanceof DamagedRecordError ? error.message : String(error);
+      const hasBegun = unfinished.log.events.some(({ type }) => type === 'response.in_progress');
+      return onlyQueued && hasBegun
+        ? undefined
+        : { ending: this.salvage(tenant, responseId, unfinished, outcome), damage };
+    }
+  }
+
+  /** The end of a response whose turn or log is damaged, without output. */
+  private salvage(
+    tenant: Tenant,
+    responseId: string,
+    { response: stored, log: { events, notes } }: UnfinishedResponse,
+    { status, error }: Outcome<FinalStatus>,
+  ): Ending {
+    const now = this.clock.now();
+    const begun = stored ?? emptyResponse(responseId, this.clock.nowInSeconds());
+    const response: ResponseObject = { ...begun, status, error: error ?? null, output: [], usage: null };
+    const sequenceNumber = (events.at(-1)?.sequenceNumber ?? -1) + 1;
+    const type = TERMINAL_EVENTS[status];
+    const json = JSON.stringify({ type, sequence_number: sequenceNumber, response }).slice(0, -1);
+    const { EVENT_LOG_TTL, RESPONSE_TTL } = this.environment;
+    return {
+      ...{ response, given: [], origin: null, conversation: null, fence: null },
+      log: {
+        ...{ firstEvent: sequenceNumber, firstNote: notes.length, notes: [] },
+        events: [{ type, sequenceNumber, json, deltaLength: -1, response }],
+      },
+      expiresAt: now + (response.store ? RESPONSE_TTL * 1000 : UNSTORED_TTL_MS),
+      logExpiresAt: now + EVENT_LOG_TTL * 1000,
+      jobs: this.webhooks.announcing(tenant, response),
+    };
   }
 
   private async dequeue({ admitted, record }: Composed): Promise<void> {
@@ -117,11 +182,12 @@ export class BackgroundEndings {
 
   /** What the run has come to, up to its last event; undefined for one that is to go on. */
   private compose(
+    responseId: string,
     { turn, log }: UnfinishedResponse,
     outcome: Outcome<FinalStatus>,
     onlyQueued: boolean,
   ): Composed | undefined {
-    const { admitted, transport, jobId, begunAt } = readTurn(turn);
+    const { admitted, transport, jobId, begunAt } = readTurn(turn, responseId);
     const state = foldEvents(log);
     if (onlyQueued && state.opening === 'in_progress') return undefined;
     const place = { firstEvent: state.sequenceNumber, firstNote: log.notes.length };
@@ -168,6 +234,14 @@ export class BackgroundEndings {
     };
     return { ending: { ...ending, uselessJob: referTo(jobId) }, record, admitted };
   }
+}
+
+/** A Response of which nothing is known but its id. `createdAt`: Unix seconds. */
+function emptyResponse(id: string, createdAt: number): ResponseObject {
+  const settings = { model: 'unknown', background: true, store: true, metadata: {}, instructions: null };
+  const tools = { tools: [], tool_choice: 'auto', parallel_tool_calls: true };
+  const members = { id, object: 'response', created_at: createdAt, completed_at: null, incomplete_details: null };
+  return { ...members, ...settings, ...tools, previous_response_id: null } as unknown as ResponseObject;
 }
 
 /** Counts the pass that was under way, by what the log holds, unless its model has reported that itself. */

@@ -1,10 +1,10 @@
 import type { Tenant } from '../../access/index.js';
 import type { Tool } from '../../protocol/index.js';
 import type { Seals } from '../../context/seals/index.js';
-import type { JobReference, NewJob } from '../../state/index.js';
+import { DamagedRecordError, type JobReference, type NewJob, readRecord } from '../../state/index.js';
 import type { MaybePromise } from '../../time/index.js';
 import { withoutUrlSecrets } from '../../tools/mcp/index.js';
-import { objectsIn } from '../../validation/index.js';
+import { isObject, objectsIn } from '../../validation/index.js';
 import type { AdmittedTurn } from '../turn/admit.js';
 import type { Transport } from '../turn/turn-observer.js';
 
@@ -21,6 +21,9 @@ export interface BackgroundTurn {
   /** The sealed credentials of its MCP servers, by the places of their tools; absent without any. */
   readonly credentials?: string;
 }
+
+/** The members of an admitted turn that are objects. */
+const MEMBERS = ['caller', 'parameters', 'settings'];
 
 /** The data of the job that runs it. */
 export interface TurnJob {
@@ -62,9 +65,13 @@ export async function writeTurn({ admitted, ...rest }: BackgroundTurn, seals: Se
   return JSON.stringify({ ...turn, credentials: ring.seal(caller.tenant, 'credentials', credentials) });
 }
 
-/** A stored turn, without its input, and without credentials. */
-export function readTurn(json: string): BackgroundTurn {
-  return JSON.parse(json) as BackgroundTurn;
+/** A stored turn, without its input, and without credentials. Throws DamagedRecordError. */
+export function readTurn(json: string, responseId: string): BackgroundTurn {
+  const record = `the turn of /v1/responses/${responseId}`;
+  const turn = readRecord<BackgroundTurn>(json, record, 'jobId');
+  const { admitted } = turn as { readonly admitted: unknown };
+  if (isObject(admitted) && MEMBERS.every((member) => isObject(admitted[member]))) return turn;
+  throw new DamagedRecordError(record, 'an admitted turn was expected');
 }
 
 /** A stored turn with its credentials; undefined if they cannot be opened any more. Rejects with StoreUnavailableError. */

@@ -8,6 +8,7 @@ import { Seals } from '../../context/seals/index.js';
 import {
   BackgroundRuns,
   ContextTooLargeError,
+  DamagedRecordError,
   DeletionNotices,
   EventLog,
   inOneLine,
@@ -20,8 +21,10 @@ import {
   RunLostError,
   RunNotices,
   type StartedRun,
+  tellDamage,
 } from '../../state/index.js';
 import { Clock, type Timer } from '../../time/index.js';
+import { isObject } from '../../validation/index.js';
 import { ResponsesService } from '../responses.service.js';
 import type { ActiveTurn } from '../turn/active-turn.js';
 import { toErrorBody } from '../turn/failures.js';
@@ -50,6 +53,10 @@ const TRIED_TOO_OFTEN = {
 const WITHOUT_CREDENTIALS = {
   code: 'server_error',
   message: 'The credentials of its MCP servers cannot be opened any more. Please create the response again.',
+};
+const DAMAGED = {
+  code: 'server_error',
+  message: 'What is stored of the response is damaged and cannot be read. Please create it again.',
 };
 const SHUTTING_DOWN = {
   code: 'server_error',
@@ -127,13 +134,20 @@ export class BackgroundWorker implements OnApplicationBootstrap {
 
   /** Runs one job. A rejection has the job delivered again, here or elsewhere. */
   private async run(job: Job): Promise<void> {
-    const { tenant, responseId } = job.data as TurnJob;
+    const { tenant, responseId } = (isObject(job.data) ? job.data : {}) as Partial<TurnJob>;
+    if (typeof tenant !== 'string' || typeof responseId !== 'string') {
+      // No delivery could read it.
+      this.logger.warn(`job ${job.id} of the queue turns is damaged and was ended: it names no response`);
+      return;
+    }
     const run: Run = { tenant, responseId, attempt: job.attempt };
     const slot = new RunSlot(job.signal);
     this.running.set(responseId, slot);
     try {
       const refusal = await this.start(run, slot);
-      if (refusal !== null) await this.endings.fail(tenant, responseId, refusal, { attempt: run.attempt });
+      if (refusal !== null) {
+        await this.endings.fail(tenant, responseId, refusal, { attempt: run.attempt, isTold: refusal === DAMAGED });
+      }
     } finally {
       if (this.running.get(responseId) === slot) this.running.delete(responseId);
       slot.end();
@@ -148,12 +162,16 @@ export class BackgroundWorker implements OnApplicationBootstrap {
       return started === undefined ? null : await this.runStarted(run, started, slot);
     } catch (error) {
       if (error instanceof ContextTooLargeError) return toErrorBody(error.toApiError());
+      if (error instanceof DamagedRecordError) {
+        tellDamage(run.tenant, error);
+        return DAMAGED;
+      }
       throw error;
     }
   }
 
   private async runStarted(run: Run, started: StartedRun, slot: RunSlot): Promise<ResponseErrorBody | null> {
-    const stored = readTurn(started.turn);
+    const stored = readTurn(started.turn, run.responseId);
     const hasWaitedTooLong = (): boolean => !started.isRestart && this.hasWaitedTooLong(stored);
     if (started.attempts > this.environment.BACKGROUND_MAX_ATTEMPTS) return TRIED_TOO_OFTEN;
     if (hasWaitedTooLong()) return WAITED_TOO_LONG;
@@ -163,7 +181,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
 
     const { runs, log: events, endings, clock, logger } = this;
     const { isDurable } = this.jobs;
-    const log = new RunLog({ runs, log: events, endings, clock, logger, isDurable }, run, started, whole);
+    const log = this.toLog({ runs, log: events, endings, clock, logger, isDurable }, run, started, whole);
     const { turn } = log;
     slot.hold(turn);
     try {
@@ -189,6 +207,15 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     }
     if (turn.stopReason === 'cancel' || turn.stopReason === 'lost') return null;
     throw new Error(`the run of ${run.responseId} was stopped: ${turn.stopReason}`);
+  }
+
+  /** Throws DamagedRecordError for what an earlier attempt has logged. */
+  private toLog(...parts: ConstructorParameters<typeof RunLog>): RunLog {
+    try {
+      return new RunLog(...parts);
+    } catch (error) {
+      throw new DamagedRecordError(`the log of /v1/responses/${parts[1].responseId}`, String(error));
+    }
   }
 
   private hasWaitedTooLong({ begunAt }: BackgroundTurn): boolean {

@@ -202,10 +202,10 @@ class InProcessQueueWorker implements QueueWorker {
     // Not awaited: the journal has it before anything that the handler stores.
     this.note(journal?.delivered(job.id, job.attempts));
     try {
-      await handler({ data: job.data, attempt: job.attempts, signal: expired.signal });
+      await handler({ id: job.id, data: job.data, attempt: job.attempts, signal: expired.signal });
       if (!expired.signal.aborted) this.note(journal?.ended(job.id));
     } catch (error) {
-      if (!(error instanceof JobHandedBackError)) this.failures.warn('a job failed', String(error));
+      if (!(error instanceof JobHandedBackError)) this.failures.warn(`job ${job.id} failed`, String(error));
       if (!expired.signal.aborted) this.deliverAgain(job);
     } finally {
       limit.cancel();

@@ -9,6 +9,7 @@ import { StateStartError, StoreUnavailableError } from '../errors.js';
 import { LONGEST_STOP_MS, StateBackend } from '../state-backend.js';
 import { keepOpening } from '../repeat.js';
 import { SharedTime } from '../shared-time.js';
+import { toVectorStores } from '../sql/stored-vector-stores.js';
 import { VECTOR_STORE_MODES } from '../sql/vector-stores.js';
 import type { VectorStoreRecords } from '../vector-stores.js';
 import type { DatabaseSettings } from './connection-options.js';
@@ -92,7 +93,7 @@ export class PostgresBackend extends StateBackend {
     this.claims = new PostgresClaims(this.database, clock);
     this.usage = new PostgresUsageStore(this.database);
     const vectorStores = new PostgresVectorStores(() => clock.now());
-    this.vectorStores = this.database.contract(vectorStores, VECTOR_STORE_MODES);
+    this.vectorStores = toVectorStores(this.database.contract(vectorStores, VECTOR_STORE_MODES));
     this.files = postgresFiles(this.database, () => clock.now());
     this.pgvector = new Pgvector(settings, this.database, this.logger, clock);
     this.vectors = new PostgresVectorIndex(this.database, this.pgvector);

@@ -19,6 +19,8 @@ import { toKey } from '../keys.js';
 import { type Page, PAGE_BYTES, type PageRequest } from '../page.js';
 import { directionOf } from '../sql/pages.js';
 import { prepared, type Statement } from '../sql/statement.js';
+import { readablePage } from '../readable-page.js';
+import { itemsRecord, readConversationItem, readMetadata, type StoredItem } from '../stored-conversation.js';
 import { bytesOf, readItems } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { Database } from './database.js';
@@ -49,6 +51,7 @@ interface ConversationItemRow {
   /** Whether the list has the cursor, or had it until it was deleted. */
   readonly found: boolean;
   readonly position: string | null;
+  readonly id: string | null;
   /** Null when the page is full. */
   readonly body: string | null;
 }
@@ -67,15 +70,16 @@ function conversationItems(
           WHERE b.owner = $1 AND b.conversation_id = $2 AND b.item_key = $3 AND b.expires_at > $5)
       ) AS position
     ), page AS (
-      SELECT i.position, i.body ${VISIBLE_ITEMS}
+      SELECT i.position, i.item_key, i.body ${VISIBLE_ITEMS}
         AND i.position ${comparison} coalesce((SELECT position FROM cursor), ${EDGES[direction]})
       ORDER BY i.position ${direction} LIMIT $4
     ), weighed AS (
-      SELECT position, body, sum(octet_length(body)) OVER (ORDER BY position ${direction}) AS total,
+      SELECT position, item_key, body, sum(octet_length(body)) OVER (ORDER BY position ${direction}) AS total,
         row_number() OVER (ORDER BY position ${direction}) AS place
       FROM page
     )
     SELECT $3::text IS NULL OR EXISTS (SELECT FROM cursor WHERE position IS NOT NULL) AS found, weighed.position,
+      weighed.item_key AS id,
       CASE WHEN place = 1 OR total <= ${PAGE_BYTES} THEN weighed.body END AS body
     FROM antiphon.conversations c LEFT JOIN weighed ON true
     WHERE c.owner = $1 AND c.id = $2 AND NOT c.is_deleted
@@ -154,7 +158,10 @@ export class PostgresConversationStore extends ConversationStore {
     const lease = this.locks.toLease(tenant, lock, Number(row.fence), ttlMs);
     const version = Number(row.version);
     if (row.latest === row.version) {
-      return { ...lease, version, items: version === knownVersion ? null : readItems(row.items) };
+      const record = itemsRecord(conversationId);
+      return openLocked(lease, async () => {
+        return { version, items: version === knownVersion ? null : readItems(row.items, record) };
+      });
     }
     return openLocked(lease, () => this.read(tenant, conversationId));
   }
@@ -164,7 +171,7 @@ export class PostgresConversationStore extends ConversationStore {
     const [row] = await this.database.repeatable(READ_CONVERSATION, values);
     if (row === undefined) return undefined;
     if (row.too_large) throw this.tooLarge();
-    return { version: Number(row.version), items: readItems(row.items) };
+    return { version: Number(row.version), items: readItems(row.items, itemsRecord(conversationId)) };
   }
 
   override async append(
@@ -187,7 +194,18 @@ export class PostgresConversationStore extends ConversationStore {
     }
   }
 
-  override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
+  override items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
+    const ask = (asked: PageRequest): Promise<Page<StoredItem> | undefined> =>
+      this.itemRows(tenant, conversationId, asked);
+    const read = (row: StoredItem): Item => readConversationItem(row, conversationId);
+    return readablePage(tenant, page, ask, read, ({ id }) => id);
+  }
+
+  private async itemRows(
+    tenant: Tenant,
+    conversationId: string,
+    page: PageRequest,
+  ): Promise<Page<StoredItem> | undefined> {
     const { limit, after, before } = page;
     const cursor = after ?? before;
     const values = [
@@ -200,8 +218,7 @@ export class PostgresConversationStore extends ConversationStore {
     if (rows[0] === undefined) return undefined;
     if (!rows[0].found) throw new UnknownCursorError(page);
     const found = rows.filter(({ position }) => position !== null);
-    const bodies = found.slice(0, limit).flatMap(({ body }) => body ?? []);
-    const data = bodies.map((body) => JSON.parse(body) as Item);
+    const data = found.slice(0, limit).flatMap(({ id, body }) => (id === null || body === null ? [] : [{ id, body }]));
     return { data: before === undefined ? data : data.reverse(), hasMore: found.length > data.length };
   }
 
@@ -213,7 +230,9 @@ export class PostgresConversationStore extends ConversationStore {
     const values = [...namesOf(tenant, conversationId), toKey(itemId)] as const;
     const [row] = await this.database.repeatable(CONVERSATION_ITEM, values);
     if (row === undefined) return { refused: 'not_found' };
-    return row.body === null ? { refused: 'item_not_found' } : (JSON.parse(row.body) as Item);
+    return row.body === null
+      ? { refused: 'item_not_found' }
+      : readConversationItem({ id: itemId, body: row.body }, conversationId);
   }
 
   override async deleteItem(
@@ -266,6 +285,6 @@ function toRecord(id: string, { created_at: createdAt, metadata }: ConversationR
   return {
     id,
     createdAt: createdAt.getTime() / 1000,
-    metadata: JSON.parse(metadata) as ConversationRecord['metadata'],
+    metadata: readMetadata(metadata, id),
   };
 }

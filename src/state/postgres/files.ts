@@ -11,8 +11,10 @@ import type {
   StoredObject,
 } from '../file-store.js';
 import { isDigest, toKey } from '../keys.js';
+import { readRecord } from '../read-record.js';
+import { readable } from '../readable-page.js';
 import { OWNERS_BY_KEY, POSTGRES } from '../sql/dialect.js';
-import { FILE_MODES, OBJECT_MODES, SqlFiles, SqlObjects, toFileStore } from '../sql/files.js';
+import { type About, FILE_MODES, OBJECT_MODES, SqlFiles, SqlObjects, toFileStore } from '../sql/files.js';
 import { once, prepared } from '../sql/statement.js';
 import { FILE_BATCH, fileStatements, objectStatements } from '../sql/statements/files.js';
 import { rowOf, rowsOf, type Steps } from '../sql/steps.js';
@@ -82,9 +84,9 @@ const TENANTS = prepared<readonly [now: number], { readonly owner: string }>(
   `SELECT DISTINCT owner FROM antiphon.files WHERE kind = 'file' AND expires_at > $1`,
 );
 
-const ENDED = prepared<readonly [now: number], { readonly owner: string; readonly about: string }>(
+const ENDED = prepared<readonly [now: number], { readonly owner: string; readonly id: string; readonly about: string }>(
   'ended_files',
-  `SELECT owner, about FROM antiphon.files WHERE kind = 'file' AND expires_at <= $1 ORDER BY expires_at LIMIT ${FILE_BATCH}`,
+  `SELECT owner, id, about FROM antiphon.files WHERE kind = 'file' AND expires_at <= $1 ORDER BY expires_at LIMIT ${FILE_BATCH}`,
 );
 
 /** Rows are locked in one order, so that purges of several replicas do not wait for each other. */
@@ -174,9 +176,11 @@ class PostgresFiles extends SqlFiles {
   }
 
   override *ended(): Steps<readonly EndedFile[]> {
-    return (yield* rowsOf(ENDED, [this.now()])).map(({ owner, about }) => {
-      const { id, tenant = owner as Tenant } = JSON.parse(about) as About;
-      return { tenant, id };
+    return (yield* rowsOf(ENDED, [this.now()])).flatMap(({ owner, id, about }) => {
+      // The keys are the names: what is stored of the file may be damaged.
+      if (!isDigest(owner)) return [{ tenant: owner as Tenant, id }];
+      const { tenant } = readable(owner, () => readRecord<About>(about, `/v1/files/${id}`)) ?? {};
+      return tenant === undefined ? [] : [{ tenant, id }];
     });
   }
 
@@ -193,11 +197,6 @@ class PostgresFiles extends SqlFiles {
   protected override toAbout(tenant: Tenant, record: FileRecord): string {
     const about: About = isDigest(toKey(tenant)) ? { ...record, tenant } : record;
     return JSON.stringify(about);
-  }
-
-  protected override read(about: string): FileRecord {
-    const { tenant: _, ...record } = JSON.parse(about) as About;
-    return record;
   }
 }
 
@@ -225,9 +224,4 @@ function toNext(
   expiresAt: number,
 ): NextPiece {
   return [toKey(tenant), toKey(draftId), expiresAt, position, hash, length];
-}
-
-/** What is stored of a file, with its tenant where the key of that is a digest. */
-interface About extends FileRecord {
-  readonly tenant?: Tenant;
 }

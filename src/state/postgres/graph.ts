@@ -5,6 +5,7 @@ import { type Bookmark, wasListed } from '../bookmark.js';
 import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
 import { toKey, toLabels } from '../keys.js';
 import { type Page, PAGE_BYTES, type PageRequest } from '../page.js';
+import { readablePage } from '../readable-page.js';
 import {
   GRAPH_MAX_RESPONSES,
   type ResponseFilter,
@@ -155,7 +156,7 @@ function toPage(
   )
   SELECT ${source.known} AS known, ${cursorValue} IS NULL OR EXISTS (SELECT FROM cursor) AS found,
     ${source.tooLarge} AS too_large, (SELECT count(*) FROM candidates) > (SELECT count(*) FROM page) AS has_more,
-    r.body, r.status, ${OUTPUT_OF_RESPONSE} AS output
+    r.id, r.body, r.status, ${OUTPUT_OF_RESPONSE} AS output
   FROM (SELECT) once LEFT JOIN page ON true LEFT JOIN antiphon.responses r ON r.owner = $1 AND r.id = page.id
   ORDER BY page.place ${before === undefined ? 'ASC' : 'DESC'}`;
   return { statement: adHoc(text), values };
@@ -214,7 +215,7 @@ export class PostgresResponseGraph extends ResponseGraph {
     const key = toKey(tenant);
     const labels = toLabels(key, filter.metadata ?? {});
     const source = filtered(key, new Date(this.clock.now()), filter);
-    const found = await this.page(source, page, (gone) => wasListed(gone, filter, labels));
+    const found = await this.page(tenant, source, page, (gone) => wasListed(gone, filter, labels));
     return found ?? { data: [], hasMore: false };
   }
 
@@ -246,7 +247,10 @@ export class PostgresResponseGraph extends ResponseGraph {
     const values = [...viewerOf(tenant, this.clock, within), toKey(responseId), depth, limit] as const;
     const rows = await this.database.repeatable(TREE, values);
     if (rows[0]?.too_large === true) throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
-    return toTree(rows.map(({ id: key, parent_id: parent, ...row }) => ({ ...row, key, parent })));
+    return toTree(
+      tenant,
+      rows.map(({ parent_id: parent, ...row }) => ({ ...row, key: row.id, parent })),
+    );
   }
 
   private around(
@@ -259,16 +263,26 @@ export class PostgresResponseGraph extends ResponseGraph {
   ): Promise<ResponsePage | undefined> {
     const values = [...viewerOf(tenant, this.clock, within), toKey(responseId)] as const;
     const filter = within === undefined ? {} : { sessionId: within };
-    return this.page({ ...source, values }, page, (gone) => wasListed(gone, filter) && had(gone));
+    return this.page(tenant, { ...source, values }, page, (gone) => wasListed(gone, filter) && had(gone));
+  }
+
+  private page(tenant: Tenant, source: PageSource, page: PageRequest, had: Had): Promise<ResponsePage | undefined> {
+    return readablePage(
+      tenant,
+      page,
+      (asked) => this.rows(source, asked, had),
+      readResponse,
+      ({ id }) => id,
+    );
   }
 
   /** In one round trip, unless what the cursor names is gone. `gone`: that, once it is known that the source had it. */
-  private async page(
+  private async rows(
     source: PageSource,
     page: PageRequest,
     had: Had,
     gone?: Bookmark,
-  ): Promise<ResponsePage | undefined> {
+  ): Promise<Page<StoredResponse> | undefined> {
     const { statement, values } = toPage(source, page, gone);
     const rows = await this.database.repeatable(statement, values);
     const [first] = rows;
@@ -277,10 +291,10 @@ export class PostgresResponseGraph extends ResponseGraph {
     if (!first.found) {
       const bookmark = await this.findGone(source, page);
       if (bookmark === undefined || !(await had(bookmark))) throw new UnknownCursorError(page);
-      return this.page(source, page, had, bookmark);
+      return this.rows(source, page, had, bookmark);
     }
-    const data = rows.flatMap(({ body, status, output }) =>
-      body === null || status === null ? [] : [readResponse({ body, status, output })],
+    const data = rows.flatMap(({ id, body, status, output }) =>
+      id === null || body === null || status === null ? [] : [{ id, body, status, output }],
     );
     return { data, hasMore: first.has_more };
   }
@@ -298,7 +312,6 @@ export class PostgresResponseGraph extends ResponseGraph {
 
 /** A response of the tree; rows are ordered from the root. */
 interface StoredNode extends StoredResponse {
-  readonly id: string;
   /** Null at the root. */
   readonly parent_id: string | null;
   /** The number of visible children, counted up to one more than the limit of the tree. */

@@ -17,6 +17,7 @@ import {
 import type { RunNotices } from '../notices.js';
 import { LogAnnouncer } from '../log-announcer.js';
 import { toKey } from '../keys.js';
+import { logRecord } from '../stored-response.js';
 import { readEvents, readLog, toBatchColumns } from '../log-columns.js';
 import type { Database } from './database.js';
 import { APPEND, FORGET_LOGS, ITEMS_OF_LOG, LOG_PAGE, NOTIFY_LOGGED } from './statements/runs.js';
@@ -79,7 +80,8 @@ export class PostgresEventLog extends EventLog {
 
   /** The items that a running response has finished. */
   async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
-    return finishedItems(readLog(await this.database.repeatable(ITEMS_OF_LOG, [toKey(tenant), toKey(responseId)])));
+    const batches = await this.database.repeatable(ITEMS_OF_LOG, [toKey(tenant), toKey(responseId)]);
+    return finishedItems(readLog(batches, responseId), logRecord(responseId));
   }
 
   /** Gives stored events to the readers of this process at once, and wakes those of others soon. */

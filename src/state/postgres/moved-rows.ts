@@ -1,11 +1,13 @@
 import type { Tenant } from '../../access/index.js';
-import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
+import type { Item, ResponseObject } from '../../protocol/index.js';
 import { NEVER } from '../background-runs.js';
 import { separate } from '../given-items.js';
 import { isDigest, toKey } from '../keys.js';
 import { idOf, nameOf } from '../moved-names.js';
 import { type MovedConversation, type MovedResponse, type MovedRun, StateTransferError } from '../state-transfer.js';
-import { readItems } from '../stored-response.js';
+import { readRecord } from '../read-record.js';
+import { readMetadata } from '../stored-conversation.js';
+import { readItems, readOrigin, responseRecord } from '../stored-response.js';
 import type { LogBatch } from '../event-log.js';
 import { toColumns } from './columns.js';
 import type { ItemKind } from './statements/save.js';
@@ -21,7 +23,7 @@ export function toMovedConversation(row: MovedConversationRow): MovedConversatio
     record: {
       id: nameOf(row.id, 'conversation'),
       createdAt: row.created_at.getTime() / 1000,
-      metadata: JSON.parse(row.metadata) as Readonly<Record<string, string>>,
+      metadata: readMetadata(row.metadata, row.id),
     },
     isDeleted: row.is_deleted,
     version: Number(row.version),
@@ -31,9 +33,10 @@ export function toMovedConversation(row: MovedConversationRow): MovedConversatio
 
 /** A stored response as it is moved. */
 export function toMovedResponse(row: MovedResponseRow, log: LogBatch): MovedResponse {
-  const body = JSON.parse(row.body) as ResponseObject;
+  const record = responseRecord(row.id);
+  const body = readRecord<ResponseObject>(row.body, record, 'id');
   const kinds = (row.kinds === null ? [] : row.kinds.split(',')) as ItemKind[];
-  const items = readItems(row.items);
+  const items = readItems(row.items, record);
   const ofKind = (wanted: ItemKind): readonly Item[] => items.filter((_, index) => kinds[index] === wanted);
   const { output, given } = separate(
     items.flatMap((item, index) => {
@@ -49,7 +52,7 @@ export function toMovedResponse(row: MovedResponseRow, log: LogBatch): MovedResp
     given,
     inherited: ofKind('inherited'),
     parentId: row.parent_id === null ? null : nameOf(row.parent_id, 'response', idOf(row.parent_body)),
-    origin: row.origin === null ? null : (JSON.parse(row.origin) as Origin),
+    origin: readOrigin(row.origin, record),
     place:
       row.conversation_id === null
         ? null

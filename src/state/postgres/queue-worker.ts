@@ -1,5 +1,6 @@
 import type { Job as BossJob, JobAttempt, PgBoss, UpdateQueueOptions } from 'pg-boss';
 
+import { isObject, parseJson } from '../../validation/index.js';
 import { DatabaseQueueWorker, type HeldJob as Held, HeldJobs } from '../database-queue.js';
 import type { QueueOptions } from '../job-queue.js';
 import { type JobEngine, TAKEOVER_SECONDS } from './job-engine.js';
@@ -29,6 +30,13 @@ interface StoredData {
   readonly body: string;
 }
 
+/** The data of a stored job; undefined when it is damaged. */
+function readJob(stored: StoredData): object | undefined {
+  const body: unknown = isObject(stored) ? stored.body : undefined;
+  const data = typeof body === 'string' ? parseJson(body) : undefined;
+  return isObject(data) ? data : undefined;
+}
+
 /** Takes the jobs of a queue, as many with one statement as it has room for, and shows that this process is alive. */
 export class PostgresQueueWorker extends DatabaseQueueWorker<JobEngine> {
   private readonly held = new HeldJobs<HeldJob>((held) => this.touch(held));
@@ -50,8 +58,8 @@ export class PostgresQueueWorker extends DatabaseQueueWorker<JobEngine> {
   }
 
   private deliver(boss: PgBoss, job: BossJob<StoredData>): void {
-    const { handler } = this.parts;
-    const { id, data, retryCount } = job;
+    const { engine, handler, queue } = this.parts;
+    const { id, retryCount } = job;
     const held = { id, claim: { id, retryCount }, lost: new AbortController() };
     this.held.add(held);
     if (this.isPaused) {
@@ -59,8 +67,15 @@ export class PostgresQueueWorker extends DatabaseQueueWorker<JobEngine> {
       this.settle(boss, held, false);
       return;
     }
+    const data = readJob(job.data);
+    if (data === undefined) {
+      // No delivery could read it.
+      engine.warn('a job was ended whose data cannot be read', new Error(`job ${id} of the queue ${queue}`));
+      this.settle(boss, held, true);
+      return;
+    }
     this.run(
-      async () => handler({ data: JSON.parse(data.body), attempt: retryCount + 1, signal: held.lost.signal }),
+      async () => handler({ id, data, attempt: retryCount + 1, signal: held.lost.signal }),
       (isDone) => this.settle(boss, held, isDone),
     );
   }

@@ -1,5 +1,5 @@
 import type { Tenant } from '../../access/index.js';
-import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
+import type { Item, ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import {
   ContextTooLargeError,
@@ -10,8 +10,19 @@ import {
 } from '../errors.js';
 import { type Page, type PageRequest, toPage } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
+import { readablePage } from '../readable-page.js';
+import type { StoredItem } from '../stored-conversation.js';
 import { conversationLock } from '../write-lock.js';
-import { readItems, readResponse, toBody, withMetadata } from '../stored-response.js';
+import {
+  contextRecord,
+  readItem,
+  readItems,
+  readOrigin,
+  readResponse,
+  responseRecord,
+  toBody,
+  withMetadata,
+} from '../stored-response.js';
 import { toKey } from '../keys.js';
 import { toColumns, toLabelsColumn } from './columns.js';
 import type { Database, RunStatement } from './database.js';
@@ -80,24 +91,37 @@ export class PostgresResponseStore extends ResponseStore {
     const [row] = await this.database.repeatable(CHAIN, values);
     if (row === undefined) return undefined;
     if (row.too_large) throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
-    const origin = row.origin === null ? null : (JSON.parse(row.origin) as Origin);
+    const record = contextRecord(responseId);
     const { session_id: sessionId, expires_at: expiresAt } = row;
     return {
       responseId,
-      items: [...readItems(row.earlier), ...readItems(row.items)],
-      origin,
+      items: [...readItems(row.earlier, record), ...readItems(row.items, record)],
+      origin: readOrigin(row.origin, record),
       isInConversation: row.in_conversation,
       sessionId: sessionId ?? responseId,
       expiresAt: expiresAt.getTime(),
     };
   }
 
-  override async inputItems(
+  override inputItems(
     tenant: Tenant,
     responseId: string,
     page: PageRequest,
     within?: string,
   ): Promise<Page<Item> | undefined> {
+    const ask = (asked: PageRequest): Promise<Page<StoredItem> | undefined> =>
+      this.inputRows(tenant, responseId, asked, within);
+    const read = ({ id, body }: StoredItem): Item =>
+      readItem(body, `the input item ${id} of ${responseRecord(responseId)}`);
+    return readablePage(tenant, page, ask, read, ({ id }) => id);
+  }
+
+  private async inputRows(
+    tenant: Tenant,
+    responseId: string,
+    page: PageRequest,
+    within: string | undefined,
+  ): Promise<Page<StoredItem> | undefined> {
     const cursor = page.after ?? page.before;
     const rows = await this.database.repeatable(inputItems(page), [
       ...viewerOf(tenant, this.clock, within),
@@ -107,9 +131,10 @@ export class PostgresResponseStore extends ResponseStore {
     ]);
     if (rows[0]?.known !== true) return undefined;
     if (cursor !== undefined && !rows[0].found) throw new UnknownCursorError(page);
-    const bodies = rows.map(({ body }) => body).filter((body) => body !== null);
-    const { data, hasMore } = toPage(bodies, page);
-    return { data: data.map((body) => JSON.parse(body) as Item), hasMore };
+    return toPage(
+      rows.flatMap(({ id, body }) => (id === null || body === null ? [] : [{ id, body }])),
+      page,
+    );
   }
 
   override async items(tenant: Tenant, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {
@@ -118,7 +143,7 @@ export class PostgresResponseStore extends ResponseStore {
     const found = new Map<string, Item>();
     for (const { item_key: key, body } of await this.database.repeatable(ITEMS, values)) {
       if (body === null) throw new ContextTooLargeError(this.maxContextBytes, 'input');
-      found.set(idOfKey.get(key) ?? key, JSON.parse(body) as Item);
+      found.set(idOfKey.get(key) ?? key, readItem(body, `the item ${key}`));
     }
     return found;
   }

@@ -1,5 +1,5 @@
 import type { Tenant } from '../../access/index.js';
-import type { Origin, ResponseObject } from '../../protocol/index.js';
+import type { ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import {
   BackgroundRuns,
@@ -10,12 +10,14 @@ import {
   type QueuedRecord,
   type StartedRun,
   toResponseRecord,
+  toUnfinished,
+  readRun,
 } from '../background-runs.js';
 import { ContextTooLargeError, QueueFullError, RunLostError, WriteLockLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import type { DeleteOptions } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
-import { readItems } from '../stored-response.js';
+import { contextRecord, readItems, readOrigin, responseRecord } from '../stored-response.js';
 import { toKey } from '../keys.js';
 import { readLog, toBatchColumns } from '../log-columns.js';
 import { toEndColumns } from './columns.js';
@@ -90,13 +92,14 @@ export class PostgresRuns extends BackgroundRuns {
     // The response was deleted meanwhile.
     if (context === undefined || context.too_large === null) return undefined;
     if (context.too_large) throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
+    const record = contextRecord(run.responseId);
     return {
       turn: started.turn,
-      input: readItems(context.input),
-      context: [...readItems(context.earlier), ...readItems(context.context)],
+      input: readItems(context.input, responseRecord(run.responseId)),
+      context: [...readItems(context.earlier, record), ...readItems(context.context, record)],
       parent: parent && { ...parent, isInConversation: context.in_conversation },
       sessionId: started.session_id,
-      log: readLog(log),
+      log: readLog(log, run.responseId),
       attempts: started.attempts,
       isRestart: started.is_restart,
     };
@@ -129,8 +132,7 @@ export class PostgresRuns extends BackgroundRuns {
     const outcome = await this.database.transaction<Ending | 'unchanged' | undefined>(async (run) => {
       const [held] = await run(HOLD_RUN, [...viewerOf(tenant, this.clock, within), names[1], attempt ?? null]);
       if (held?.is_open !== true) return held && 'unchanged';
-      const log = readLog(await run(WHOLE_LOG, names));
-      const ending = compose({ response: JSON.parse(held.body) as ResponseObject, turn: held.turn, log });
+      const ending = compose(toUnfinished(tenant, responseId, held, await run(WHOLE_LOG, names)));
       if (ending === undefined) return 'unchanged';
       const [ended] = await run(END, this.toValues(names, null, ending));
       // Only a deletion can have come in between.
@@ -162,7 +164,7 @@ export class PostgresRuns extends BackgroundRuns {
     limit: number,
   ): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
     const rows = await this.database.repeatable(QUEUED_BEFORE, [this.now(), new Date(createdBefore), limit]);
-    return rows.map(({ tenant, response_id: responseId }) => ({ tenant: JSON.parse(tenant) as Tenant, responseId }));
+    return rows.flatMap(({ tenant, response_id: responseId }) => readRun(tenant, responseId));
   }
 
   /** Throws QueueFullError. Creations wait for each other only when the queue is nearly full. */
@@ -182,7 +184,7 @@ export class PostgresRuns extends BackgroundRuns {
     if (parentId === null) return null;
     const [parent] = await this.database.repeatable(PARENT, [tenant, parentId]);
     if (parent === undefined) return null;
-    const origin = parent.origin === null ? null : (JSON.parse(parent.origin) as Origin);
+    const origin = readOrigin(parent.origin, responseRecord(parentId));
     // The driver gives -infinity, the time of a deleted parent, as a number and not as a Date.
     return { responseId: parentId, origin, expiresAt: Number(parent.expires_at) };
   }

@@ -1,5 +1,4 @@
 import type { Tenant } from '../../access/index.js';
-import type { Item } from '../../protocol/index.js';
 import { batchesOf } from '../event-log.js';
 import type { QueueName } from '../job-queue.js';
 import { toKey } from '../keys.js';
@@ -13,6 +12,8 @@ import {
   StateTransferError,
 } from '../state-transfer.js';
 import { readLog, toBatchColumns } from '../log-columns.js';
+import { readRecord } from '../read-record.js';
+import { readItem } from '../stored-response.js';
 import type { Database, RunStatement } from './database.js';
 import { tenantOf, toMovedColumns, toMovedConversation, toMovedResponse, toTime } from './moved-rows.js';
 import type { PostgresJobQueue } from './jobs.js';
@@ -65,7 +66,12 @@ export class PostgresTransfer extends StateTransfer {
       await run(OPEN_JOBS, []);
       for (let rows = await run(NEXT_JOBS, []); rows.length > 0; rows = await run(NEXT_JOBS, [])) {
         for (const { id, name, body } of rows) {
-          yield { kind: 'job', queue: name as QueueName, id, data: JSON.parse(body) as object };
+          yield {
+            kind: 'job',
+            queue: name as QueueName,
+            id,
+            data: readRecord(body, `the job ${id} of the queue ${name}`),
+          };
         }
       }
     });
@@ -118,7 +124,11 @@ async function* readEntries(
     const last = rows.at(-1);
     if (last === undefined) return;
     const entries = rows.map((row) => {
-      return { position: Number(row.position), isGiven: row.is_given, item: JSON.parse(row.body) as Item };
+      return {
+        position: Number(row.position),
+        isGiven: row.is_given,
+        item: readItem(row.body, `an item of /v1/conversations/${record.id}`),
+      };
     });
     yield { kind: 'entries', conversationId: record.id, version, entries };
     position = last.position;
@@ -130,7 +140,7 @@ async function* readResponses(run: RunStatement, owner: string): AsyncGenerator<
   for (let rows = await run(NEXT_RESPONSES, []); rows.length > 0; rows = await run(NEXT_RESPONSES, [])) {
     for (const ids of inParts(rows)) {
       for (const row of await run(MOVED_RESPONSES, [owner, ids])) {
-        yield toMovedResponse(row, readLog(row.turn === null ? [] : await run(WHOLE_LOG, [owner, row.id])));
+        yield toMovedResponse(row, readLog(row.turn === null ? [] : await run(WHOLE_LOG, [owner, row.id]), row.id));
       }
     }
   }

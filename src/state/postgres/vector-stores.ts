@@ -1,18 +1,21 @@
 import type { Tenant } from '../../access/index.js';
 import { toKey } from '../keys.js';
+import { readTenant } from '../read-record.js';
 import { OWNERS_BY_KEY, POSTGRES } from '../sql/dialect.js';
 import { once, prepared, type Statement } from '../sql/statement.js';
 import {
-  type AboutRow,
   type ByFile,
   type ById,
+  fileColumns,
+  type FileRow,
   orphanDocuments,
   vectorStoreStatements,
   WAITS,
 } from '../sql/statements/vector-stores.js';
 import { rowsOf, type Steps } from '../sql/steps.js';
+import { readWaiting } from '../sql/stored-vector-stores.js';
 import { type FileColumns, SqlVectorStores, type StoreColumns } from '../sql/vector-stores.js';
-import { type ClaimedFile, type HeldStore, inTurn, type StoreFile, type WaitingFile } from '../vector-stores.js';
+import { type ClaimedFile, type HeldStore, inTurn, type WaitingFile } from '../vector-stores.js';
 
 const STATEMENTS = vectorStoreStatements(
   POSTGRES,
@@ -41,7 +44,7 @@ const INSERT_FILE = prepared<readonly [...ByFile, tenant: string, ...FileColumns
  */
 const CLAIM = prepared<
   readonly [most: number, now: number, until: number, heldOwners: readonly string[], heldStores: readonly string[]],
-  AboutRow & WaitingFile & { readonly tenant: string; readonly attempt: number; readonly tries: number }
+  FileRow & WaitingFile & { readonly tenant: string; readonly attempt: number; readonly tries: number }
 >(
   'claim_store_files',
   `WITH RECURSIVE owners AS (
@@ -68,7 +71,7 @@ const CLAIM = prepared<
   UPDATE antiphon.vector_store_files f
   SET attempt = claims.attempt, served = claims.attempt, tries = f.tries + 1, claimed_until = $3, reserved = 0
   FROM claims WHERE f.place = claims.place
-  RETURNING f.about, f.tenant, f.attempt::float8 AS attempt, f.tries, claims.turn::float8 AS turn,
+  RETURNING ${fileColumns(POSTGRES.number, 'f.')}, f.tenant, f.attempt::float8 AS attempt, f.tries, claims.turn::float8 AS turn,
     claims.served::float8 AS served, f.place::float8 AS place`,
 );
 
@@ -107,12 +110,10 @@ export class PostgresVectorStores extends SqlVectorStores {
   ): Steps<readonly ClaimedFile[]> {
     const held = [heldBack.map(({ tenant }) => toKey(tenant)), heldBack.map(({ storeId }) => toKey(storeId))] as const;
     const rows = yield* rowsOf(once(CLAIM), [most, now, until, ...held]);
-    return inTurn(rows).map(({ about, tenant, attempt, tries }) => ({
-      ...(JSON.parse(about) as StoreFile),
-      tenant: JSON.parse(tenant) as Tenant,
-      attempt,
-      tries,
-    }));
+    return inTurn(rows).map(({ tenant: name, attempt, tries, ...row }) => {
+      const tenant = readTenant(name, `the tenant of /v1/vector_stores/${row.store_id}/files/${row.id}`);
+      return { ...readWaiting(row), tenant, attempt, tries };
+    });
   }
 
   protected override insert(key: ById, tenant: Tenant, columns: StoreColumns): Steps<unknown> {

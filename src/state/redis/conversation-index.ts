@@ -2,6 +2,7 @@ import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
 import { ContextTooLargeError, StoreUnavailableError } from '../errors.js';
 import { conversationLock } from '../write-lock.js';
+import { readItem } from '../stored-response.js';
 import { toItemId } from './conversation-items.js';
 import { CERTAIN_MS } from './dangling-entries.js';
 import type { RedisKeys } from './keys.js';
@@ -82,7 +83,7 @@ export class ConversationIndex {
         if (text != null) {
           bytes += Buffer.byteLength(text);
           if (bytes > this.maxBytes) throw new ContextTooLargeError(this.maxBytes, 'input');
-          found.set(itemId, JSON.parse(text) as Item);
+          found.set(itemId, readItem(text, `the item ${itemId}`));
         } else if (since < now - CERTAIN_MS) {
           gone.push(run(WITHDRAW, [this.keys.conversationsWith(tenant, itemId)], name, since));
         }

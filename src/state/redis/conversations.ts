@@ -3,17 +3,21 @@ import { randomUUID } from 'node:crypto';
 import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
+import { parseJson } from '../../validation/index.js';
 import {
   type ConversationContext,
   type ConversationRecord,
   type ConversationRefusal,
   ConversationStore,
   type OpenedConversation,
+  openLocked,
   type OpenOptions,
 } from '../conversation-store.js';
-import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
+import { ContextTooLargeError, DamagedRecordError, UnknownCursorError } from '../errors.js';
 import { isForward, type Page, type PageRequest } from '../page.js';
-import { readItems } from '../stored-response.js';
+import { readablePage } from '../readable-page.js';
+import { itemsRecord, readConversationItem, readMetadata, type StoredItem } from '../stored-conversation.js';
+import { readItem, readItems } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { conversationName, toEntries, toItemId } from './conversation-items.js';
@@ -21,7 +25,7 @@ import type { SlotKeys, RedisKeys } from './keys.js';
 import type { KnownVersions } from './known-versions.js';
 import type { RedisWriteLock } from './locks.js';
 import type { Redis } from './redis.js';
-import { run } from './script.js';
+import { pairsOf, run } from './script.js';
 import {
   CONVERSATION_ITEM,
   CONVERSATION_ITEMS,
@@ -104,7 +108,8 @@ export class RedisConversationStore extends ConversationStore {
     if (outcome !== 'read') return { refused: outcome };
     this.versions.learn(base, version, latest);
     const lease = this.locks.toLease(tenant, conversationLock(conversationId), Number(fence), ttlMs);
-    return { ...lease, version, items: items === null ? null : readItems(items) };
+    const record = itemsRecord(conversationId);
+    return openLocked(lease, async () => ({ version, items: items === null ? null : readItems(items, record) }));
   }
 
   override async read(tenant: Tenant, conversationId: string): Promise<ConversationContext | undefined> {
@@ -114,7 +119,7 @@ export class RedisConversationStore extends ConversationStore {
     if (outcome === 'too_large') throw this.tooLarge();
     if (outcome !== 'read') return undefined;
     this.versions.learn(base, version, change);
-    return { version, items: readItems(items) };
+    return { version, items: readItems(items, itemsRecord(conversationId)) };
   }
 
   override async append(
@@ -137,16 +142,44 @@ export class RedisConversationStore extends ConversationStore {
   }
 
   override async items(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Item> | undefined> {
+    const found = await this.entries(tenant, conversationId, page);
+    const record = itemsRecord(conversationId);
+    try {
+      return found && { ...found, data: found.data.map(({ body }) => readItem(body, record)) };
+    } catch (error) {
+      if (!(error instanceof DamagedRecordError)) throw error;
+    }
+    // An entry does not say the id of its item: only a damaged one has it looked up.
+    const ask = (asked: PageRequest): Promise<Page<StoredItem> | undefined> =>
+      this.namedEntries(tenant, conversationId, asked);
+    const read = (row: StoredItem): Item => readConversationItem(row, conversationId);
+    return readablePage(tenant, page, ask, read, ({ id }) => id);
+  }
+
+  private async namedEntries(
+    tenant: Tenant,
+    conversationId: string,
+    page: PageRequest,
+  ): Promise<Page<StoredItem> | undefined> {
+    const found = await this.entries(tenant, conversationId, page);
+    const [reply] = await this.redis.read(['HGETALL', `${this.slot(tenant, conversationId).base}:item-ids`]);
+    const idOf = idsByPosition(reply);
+    return (
+      found && { ...found, data: found.data.map(({ position, body }) => ({ id: idOf.get(position) ?? '', body })) }
+    );
+  }
+
+  private async entries(tenant: Tenant, conversationId: string, page: PageRequest): Promise<Page<Entry> | undefined> {
     const { limit, after, before } = page;
     const cursor = after ?? before;
     const { base } = this.slot(tenant, conversationId);
     const command = isForward(page) ? 'XRANGE' : 'XREVRANGE';
     const args = [command, cursor === undefined ? '' : toItemId(cursor), limit, this.clock.now()];
     const [reply] = await this.redis.read(run(CONVERSATION_ITEMS, [base], ...args));
-    const [outcome, hasMore, texts] = reply as ConversationItems;
+    const [outcome, hasMore, rows] = reply as ConversationItems;
     if (outcome === 'not_found') return undefined;
     if (outcome !== 'page') throw new UnknownCursorError(page);
-    const data = texts.map((text) => JSON.parse(text) as Item);
+    const data = rows.map(([position, body]) => ({ position, body }));
     return { data: before === undefined ? data : data.reverse(), hasMore: hasMore === 1 };
   }
 
@@ -159,7 +192,9 @@ export class RedisConversationStore extends ConversationStore {
     const [reply] = await this.redis.read(run(CONVERSATION_ITEM, [base], toItemId(itemId)));
     const [outcome, text] = reply as ConversationItem;
     if (outcome === 'not_found') return { refused: outcome };
-    return text === null ? { refused: 'item_not_found' } : (JSON.parse(text) as Item);
+    return text === null
+      ? { refused: 'item_not_found' }
+      : readConversationItem({ id: itemId, body: text }, conversationId);
   }
 
   override async deleteItem(
@@ -184,6 +219,22 @@ export class RedisConversationStore extends ConversationStore {
   }
 }
 
+/** An item that clients see. */
+interface Entry {
+  readonly position: string;
+  /** JSON. */
+  readonly body: string;
+}
+
+/** The ids of the items at each position, from the hash `:item-ids`. */
+function idsByPosition(reply: unknown): ReadonlyMap<string, string> {
+  const ids = new Map<string, string>();
+  for (const [id, positions] of pairsOf(reply)) {
+    for (const position of positions.split(' ')) ids.set(position, parseJson(id) as string);
+  }
+  return ids;
+}
+
 function toRecord(id: string, created: string, metadata: string): ConversationRecord {
-  return { id, createdAt: Number(created), metadata: JSON.parse(metadata) as ConversationRecord['metadata'] };
+  return { id, createdAt: Number(created), metadata: readMetadata(metadata, id) };
 }

@@ -1,6 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
+import { isObject, parseJson } from '../../validation/index.js';
 import { type Bookmark, wasListed } from '../bookmark.js';
 import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
 import { toKey, toLabels } from '../keys.js';
@@ -12,7 +13,8 @@ import {
   type TreeBounds,
   type TreeNode,
 } from '../response-graph.js';
-import { toTree } from '../stored-response.js';
+import { readablePage } from '../readable-page.js';
+import { readResponse, type StoredResponse, toTree } from '../stored-response.js';
 import { type RedisKeys, sessionOf, withinOf } from './keys.js';
 import { type List, type Listed, type ListedResponses, toTexts } from './listed-responses.js';
 import type { ResponseSlots } from './response-slots.js';
@@ -21,6 +23,7 @@ import { type BookmarkText, FIND_GONE, type GoneFound } from './scripts/bookmark
 import { LEAVES, type LeavesReply, TREE, type TreeReply } from './scripts/graph.js';
 
 type ResponsePage = Page<ResponseObject>;
+type StoredPage = Page<StoredResponse>;
 
 /** A response that was deleted or has expired, as it is remembered where it lay. */
 interface GoneResponse extends Bookmark {
@@ -96,12 +99,23 @@ export class RedisResponseGraph extends ResponseGraph {
     return { data: [], hasMore: false };
   }
 
-  override async leaves(
+  override leaves(
     tenant: Tenant,
     responseId: string,
     page: PageRequest,
     within?: string,
   ): Promise<ResponsePage | undefined> {
+    const ask = (asked: PageRequest): Promise<StoredPage | undefined> =>
+      this.leafRows(tenant, responseId, asked, within);
+    return readablePage(tenant, page, ask, readResponse, idOf);
+  }
+
+  private async leafRows(
+    tenant: Tenant,
+    responseId: string,
+    page: PageRequest,
+    within: string | undefined,
+  ): Promise<StoredPage | undefined> {
     const found = await this.slots.locate(tenant, responseId);
     if (found === undefined) return undefined;
     const reply = (await this.slots.ask(tenant, responseId, LEAVES, withinOf(within))) as LeavesReply | undefined;
@@ -131,8 +145,9 @@ export class RedisResponseGraph extends ResponseGraph {
     if (reply == null) return undefined;
     if (reply === 'too large') throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
     return toTree(
+      tenant,
       reply.map(([key, parent, hasMore, ...texts]) => ({
-        ...toTexts(texts),
+        ...toTexts(key, texts),
         ...{ key, parent, children: hasMore === 1 ? Infinity : 0 },
       })),
     );
@@ -169,7 +184,11 @@ export class RedisResponseGraph extends ResponseGraph {
   }
 
   /** One page of a list without one of its responses. Throws UnknownCursorError. */
-  private async page(tenant: Tenant, list: List, page: PageRequest, had: Had, except?: string): Promise<ResponsePage> {
+  private page(tenant: Tenant, list: List, page: PageRequest, had: Had, except?: string): Promise<ResponsePage> {
+    return readablePage(tenant, page, (asked) => this.rows(tenant, list, asked, had, except), readResponse, idOf);
+  }
+
+  private async rows(tenant: Tenant, list: List, page: PageRequest, had: Had, except?: string): Promise<StoredPage> {
     const cursor = page.after ?? page.before;
     let goneFrom: number | undefined;
     if (cursor !== undefined) {
@@ -192,7 +211,7 @@ export class RedisResponseGraph extends ResponseGraph {
     candidates: readonly Listed[],
     { limit, before }: PageRequest,
     within: string,
-  ): Promise<ResponsePage> {
+  ): Promise<StoredPage> {
     let [bytes, count] = [0, 0];
     for (const { size } of candidates.slice(0, limit)) {
       bytes += size;
@@ -207,7 +226,10 @@ export class RedisResponseGraph extends ResponseGraph {
 
 /** What is remembered of a response that went BOOKMARK_MS ago at most. */
 function toGone([text, isBelow]: NonNullable<GoneFound>, now: number): GoneResponse | undefined {
-  const { created, parent, model, status, labels, memberships, until } = JSON.parse(text) as BookmarkText;
+  const gone = parseJson(text);
+  // A damaged one is as good as none: the cursor is unknown.
+  if (!isObject(gone) || typeof gone['memberships'] !== 'string') return undefined;
+  const { created, parent, model, status, labels, memberships, until } = gone as unknown as BookmarkText;
   if (Number(until) <= now) return undefined;
   return {
     createdAt: Number(created),
@@ -230,6 +252,10 @@ function wasIn(within: string | undefined): Had {
 function wasChild(parentKey: unknown, within: string | undefined): Had {
   const had = wasIn(within);
   return (gone) => gone.parentKey !== null && gone.parentKey === parentKey && had(gone);
+}
+
+function idOf({ id }: StoredResponse): string {
+  return id;
 }
 
 /** By creation, then by id. */

@@ -1,6 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
 import { ContextTooLargeError } from '../errors.js';
+import { readItem } from '../stored-response.js';
 import type { DanglingEntries } from './dangling-entries.js';
 import { type Indexed, listedFor } from './indexes.js';
 import { ITEM_NAME_LENGTH, itemName, type RedisKeys, withinOf } from './keys.js';
@@ -150,7 +151,7 @@ export class ItemIndex {
     );
     for (const [index, id] of [...shown.keys()].entries()) {
       // Empty when it was freed meanwhile.
-      if (texts[index] !== '') found.set(id, JSON.parse(texts[index] as string) as Item);
+      if (texts[index] !== '') found.set(id, readItem(texts[index] as string, `the item ${id}`));
     }
     return found;
   }

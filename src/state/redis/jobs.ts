@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Clock } from '../../time/index.js';
-import { inOneLine, StoreUnavailableError } from '../errors.js';
+import { isObject } from '../../validation/index.js';
+import { DamagedRecordError, inOneLine, StoreUnavailableError } from '../errors.js';
 import { DatabaseJobQueue } from '../database-queue.js';
 import type { Job, JobReference, NewJob, QueueName, QueueOptions, QueueWorker } from '../job-queue.js';
 import type { RunNotices } from '../notices.js';
+import { readRecord } from '../read-record.js';
 import { type JobData, JobEngine, PRIORITY } from './job-engine.js';
 import type { RedisNotices } from './notices.js';
 import { RedisQueueWorker } from './queue-worker.js';
@@ -58,15 +60,21 @@ export class RedisJobQueue extends DatabaseJobQueue {
     await this.published.enqueued().catch(() => undefined);
   }
 
-  /** The jobs of a queue that are not done: first those that were delivered, each oldest first. Throws StoreUnavailableError. */
+  /**
+   * The jobs of a queue that are not done: first those that were delivered, each oldest first. Throws StoreUnavailableError, and
+   * DamagedRecordError for one whose data cannot be read.
+   */
   async *open(name: QueueName): AsyncGenerator<{ readonly id: string; readonly data: object }> {
     const queue = await this.engine.queue(name);
     for (const state of OPEN_STATES) {
       for (let start = 0; ; start += PAGE) {
         const ids = await this.attempt(() => queue.getRanges([state], start, start + PAGE - 1, true));
         for (const id of ids) {
-          const job = await this.attempt(() => queue.getJob(id));
-          if (job !== undefined) yield { id, data: (job.data as JobData).data as object };
+          const [text] = await this.redis.read(['HGET', queue.toKey(id), 'data']);
+          if (typeof text !== 'string') continue;
+          const { data } = readRecord<JobData>(text, `the job ${id} of the queue ${name}`);
+          if (!isObject(data)) throw new DamagedRecordError(`the job ${id} of the queue ${name}`, 'data were expected');
+          yield { id, data };
         }
         if (ids.length < PAGE) break;
       }

@@ -1,10 +1,9 @@
 import type { Tenant } from '../../access/index.js';
-import type { ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { UnknownCursorError } from '../errors.js';
 import { toKey } from '../keys.js';
 import { isForward, type PageRequest } from '../page.js';
-import { readResponse, type StoredResponse } from '../stored-response.js';
+import type { StoredResponse } from '../stored-response.js';
 import type { DanglingEntries } from './dangling-entries.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
@@ -187,17 +186,17 @@ export class ListedResponses {
     };
   }
 
-  /** The responses that are still visible, in the same order; those that have not ended are without output. */
+  /** The responses that are still visible, as they are stored, in the same order; those that have not ended are without output. */
   async read(
     tenant: Tenant,
     listed: readonly Omit<Listed, 'size'>[],
     within: string,
-  ): Promise<readonly ResponseObject[]> {
+  ): Promise<readonly StoredResponse[]> {
     const slotOf = new Map(listed.map(({ responseKey, slot }) => [responseKey, slot]));
     const replies = await this.ask(tenant, slotOf, (base, ids) => run(READ, [base], this.clock.now(), within, ...ids));
     return listed.flatMap(({ responseKey }) => {
       const reply = replies.get(responseKey) as ReadReply | undefined;
-      return reply == null ? [] : [readResponse(toTexts(reply))];
+      return reply == null ? [] : [toTexts(responseKey, reply)];
     });
   }
 
@@ -226,8 +225,8 @@ export class ListedResponses {
 }
 
 /** A response as `readResponse` wants it. */
-export function toTexts([status, body, output]: NonNullable<ReadReply>): StoredResponse {
-  return { status: status as StoredResponse['status'], body, output };
+export function toTexts(id: string, [status, body, output]: NonNullable<ReadReply>): StoredResponse {
+  return { id, status: status as StoredResponse['status'], body, output };
 }
 
 /** Responses by the slot that they lie in, not too many at once. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../time/index.js';
 import type { StreamEvent } from '../../protocol/index.js';
 import type { LogBatch } from '../event-log.js';
-import { readEvents, readLog, toBatchColumns } from '../log-columns.js';
+import { type BatchRow, readEvents, readLog, toBatchColumns } from '../log-columns.js';
 import type { Redis } from './redis.js';
 
 /** Entries of a log that are read at once. */
@@ -21,28 +21,31 @@ export function eventsOf(entry: string, events: string): readonly StreamEvent[] 
   return readEvents({ first_event: firstEventOf(entry), events });
 }
 
-/** A log of these entries. */
-export function toLog(batches: readonly StoredBatch[]): LogBatch {
-  return readLog(
-    batches.map(([entry, [, events, , notes]]) => ({
-      first_event: firstEventOf(entry),
-      events,
-      notes: notes === '' ? null : notes,
-    })),
-  );
+/** The log of a response, of these entries. */
+export function toLog(batches: readonly StoredBatch[], responseId: string): LogBatch {
+  return readLog(toRows(batches), responseId);
 }
 
-/** A whole log, and its last entry. Throws StoreUnavailableError. */
+/** Entries of a log as other databases have them. */
+function toRows(batches: readonly StoredBatch[]): readonly BatchRow[] {
+  return batches.map(([entry, [, events, , notes]]) => ({
+    first_event: firstEventOf(entry),
+    events,
+    notes: notes === '' ? null : notes,
+  }));
+}
+
+/** The whole log of a response, as `readLog` takes it, and its last entry. Throws StoreUnavailableError. */
 export async function readWholeLog(
   redis: Redis,
   key: string,
-): Promise<{ readonly log: LogBatch; readonly lastEntry: string }> {
+): Promise<{ readonly rows: readonly BatchRow[]; readonly lastEntry: string }> {
   const batches: StoredBatch[] = [];
   for (let from = '-'; ;) {
     const [page] = await redis.read(['XRANGE', key, from, '+', 'COUNT', PAGE]);
     batches.push(...(page as readonly StoredBatch[]));
     const lastEntry = batches.at(-1)?.[0] ?? '';
-    if ((page as readonly StoredBatch[]).length < PAGE) return { log: toLog(batches), lastEntry };
+    if ((page as readonly StoredBatch[]).length < PAGE) return { rows: toRows(batches), lastEntry };
     from = `(${lastEntry}`;
   }
 }

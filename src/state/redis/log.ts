@@ -16,6 +16,7 @@ import {
 import type { RunGate } from '../in-process/run-gate.js';
 import { LogAnnouncer } from '../log-announcer.js';
 import type { RunNotices } from '../notices.js';
+import { logRecord } from '../stored-response.js';
 import { type RedisKeys, withinOf } from './keys.js';
 import { batchArgs, eventsOf, type StoredBatch, toLog, whenReleased } from './log-entries.js';
 import type { RedisNotices } from './notices.js';
@@ -178,7 +179,7 @@ export class RedisEventLog extends EventLog {
   /** The items that a running response has finished. */
   async finishedItems(tenant: Tenant, responseId: string): Promise<readonly Item[]> {
     const batches = await this.parts.slots.ask(tenant, responseId, ITEMS_OF_LOG);
-    return finishedItems(toLog((batches ?? []) as readonly StoredBatch[]));
+    return finishedItems(toLog((batches ?? []) as readonly StoredBatch[], responseId), logRecord(responseId));
   }
 
   /** Gives stored events to the readers of this process at once, and wakes those of others soon. */

@@ -1,15 +1,23 @@
 import type { Tenant } from '../../access/index.js';
-import type { Item, Origin } from '../../protocol/index.js';
 import { NEVER } from '../background-runs.js';
 import { givenBetween } from '../given-items.js';
 import { idOf, nameOf } from '../moved-names.js';
 import type { MovedRecord, MovedResponse, MovedRun } from '../state-transfer.js';
-import { readItems, readResponse, type StoredResponse } from '../stored-response.js';
+import { readMetadata } from '../stored-conversation.js';
+import {
+  readItem,
+  readItems,
+  readOrigin,
+  readResponse,
+  responseRecord,
+  type StoredResponse,
+} from '../stored-response.js';
 import type { RedisKeys } from './keys.js';
 import { sessionsOf } from './keys.js';
+import { readLog } from '../log-columns.js';
 import { readWholeLog } from './log-entries.js';
 import type { Redis } from './redis.js';
-import type { Command } from './script.js';
+import { type Command, pairsOf } from './script.js';
 
 /** Entries of a conversation that are read at once. */
 const ENTRIES = 64;
@@ -91,7 +99,7 @@ export async function* readConversation(redis: Redis, key: string): AsyncGenerat
   const [name, created, metadata, version, last, deleted] = reply as readonly (string | null)[];
   if (name == null || metadata == null) return;
   const [, id] = JSON.parse(name) as [string, string];
-  const record = { id, createdAt: Number(created), metadata: JSON.parse(metadata) as Record<string, string> };
+  const record = { id, createdAt: Number(created), metadata: readMetadata(metadata, id) };
   const about = { version: Number(version), isDeleted: deleted !== null, end: Number(last) };
   yield { kind: 'conversation', record, ...about };
   const items = `${key.slice(0, -'conversation'.length)}items`;
@@ -99,7 +107,11 @@ export async function* readConversation(redis: Redis, key: string): AsyncGenerat
     const [page] = await redis.read(['XRANGE', items, from, '+', 'COUNT', ENTRIES]);
     const entries = (page as readonly (readonly [string, readonly [string, string]])[]).map(([at, [kind, text]]) => {
       // Positions begin with 1 here.
-      return { position: Number.parseInt(at) - 1, isGiven: kind === 'given', item: JSON.parse(text) as Item };
+      return {
+        position: Number.parseInt(at) - 1,
+        isGiven: kind === 'given',
+        item: readItem(text, `an item of /v1/conversations/${id}`),
+      };
     });
     const end = (page as readonly (readonly [string])[]).at(-1)?.[0];
     if (end === undefined) return;
@@ -183,7 +195,10 @@ async function toMoved(
   parentBody: string | null,
   conversation: string | null,
 ): Promise<MovedResponse> {
+  const id = key.slice(beginningOf(key).length);
+  const record = responseRecord(id);
   const response = readResponse({
+    id,
     body,
     output: output ?? null,
     status: fields.get('status') as StoredResponse['status'],
@@ -195,12 +210,12 @@ async function toMoved(
   return {
     kind: 'response',
     response,
-    input: readItems(input ?? null),
-    given: between == null ? [] : givenBetween(response.output, readItems(between)),
-    inherited: readItems(inherited ?? null),
+    input: readItems(input ?? null, record),
+    given: between == null ? [] : givenBetween(response.output, readItems(between, record)),
+    inherited: readItems(inherited ?? null, record),
     // A parent without a body was deleted.
     parentId: parent === undefined || parentBody === null ? null : nameOf(parent, 'response', idOf(parentBody)),
-    origin: origin === undefined ? null : (JSON.parse(origin) as Origin),
+    origin: readOrigin(origin ?? null, record),
     place: conversationId === undefined ? null : { conversationId, before: Number(fields.get('position')) },
     sessionId: JSON.parse(fields.get('session') ?? '""') as string,
     sessions: sessionsOf([...fields.keys()]),
@@ -216,13 +231,13 @@ async function toMovedRun(
   turn: string,
 ): Promise<MovedRun> {
   const ended = fields.get('ended');
-  const { log } = await readWholeLog(redis, `${key}:log`);
+  const { rows } = await readWholeLog(redis, `${key}:log`);
   return {
     turn,
     isStream: fields.get('stream') === '1',
     attempts: Number(fields.get('attempts')),
     logExpiresAt: ended === undefined ? null : Number(ended),
-    log,
+    log: readLog(rows, key.slice(beginningOf(key).length)),
   };
 }
 
@@ -247,10 +262,4 @@ function inParts(found: readonly Found[]): readonly (readonly Found[])[] {
 /** What the keys of all responses of a slot begin with. */
 function beginningOf(key: string): string {
   return key.slice(0, key.indexOf('}:r:') + '}:r:'.length);
-}
-
-/** Names and values in turn, as pairs; newer protocols give pairs. */
-function pairsOf(reply: unknown): readonly (readonly [string, string])[] {
-  const flat = (reply as readonly unknown[]).flat() as readonly string[];
-  return Array.from({ length: flat.length / 2 }, (_, index) => [flat[2 * index] ?? '', flat[2 * index + 1] ?? '']);
 }

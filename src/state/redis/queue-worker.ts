@@ -88,7 +88,7 @@ export class RedisQueueWorker extends DatabaseQueueWorker<JobEngine> {
     });
     const { attempt, lost } = held;
     this.run(
-      () => handler({ data, attempt, signal: lost.signal }),
+      () => handler({ id, data, attempt, signal: lost.signal }),
       (isDone) => {
         if (!lost.signal.aborted) this.settle(held, isDone);
       },

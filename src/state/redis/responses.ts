@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Tenant } from '../../access/index.js';
-import type { Item, Origin, ResponseObject } from '../../protocol/index.js';
+import type { Item, ResponseObject } from '../../protocol/index.js';
 import { type Clock, isPromise } from '../../time/index.js';
 import type { ConversationPlace } from '../conversation-store.js';
 import { ContextTooLargeError, WriteLockLostError } from '../errors.js';
@@ -9,7 +9,15 @@ import { toKey, toLabels } from '../keys.js';
 import { pageOfItems } from '../page-of-items.js';
 import type { Page, PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
-import { readItems, toBody, withMetadata } from '../stored-response.js';
+import {
+  contextRecord,
+  readItems,
+  readOrigin,
+  readResponse,
+  responseRecord,
+  toBody,
+  withMetadata,
+} from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { shownItems, toTurnEntries } from './conversation-items.js';
@@ -125,7 +133,8 @@ export class RedisResponseStore extends ResponseStore {
   override async get(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject | undefined> {
     const located = await this.parts.slots.locate(tenant, responseId);
     if (located === undefined) return undefined;
-    const [response] = await this.parts.listed.read(tenant, [located], withinOf(within));
+    const [stored] = await this.parts.listed.read(tenant, [located], withinOf(within));
+    const response = stored && readResponse(stored);
     if (response?.status !== 'in_progress') return response;
     return { ...response, output: await this.parts.log.finishedItems(tenant, responseId) };
   }
@@ -161,10 +170,11 @@ export class RedisResponseStore extends ResponseStore {
     const [texts, origin, expiresAt, isInConversation, ...memberships] = reply;
     if (texts === null) throw new ContextTooLargeError(this.maxContextBytes, 'previous_response_id');
     const [sessionId] = memberships.map(sessionOf).sort();
+    const record = contextRecord(responseId);
     return {
       responseId,
-      items: readItems(texts),
-      origin: origin === null ? null : (JSON.parse(origin) as Origin),
+      items: readItems(texts, record),
+      origin: readOrigin(origin, record),
       isInConversation: isInConversation === 1,
       sessionId: sessionId ?? responseId,
       expiresAt: Number(expiresAt),
@@ -178,7 +188,7 @@ export class RedisResponseStore extends ResponseStore {
     within?: string,
   ): Promise<Page<Item> | undefined> {
     const reply = (await this.parts.slots.ask(tenant, responseId, INPUT, withinOf(within))) as InputReply | undefined;
-    return reply == null ? undefined : pageOfItems(readItems(reply), page);
+    return reply == null ? undefined : pageOfItems(readItems(reply, responseRecord(responseId)), page);
   }
 
   override async items(tenant: Tenant, ids: readonly string[], within?: string): Promise<ReadonlyMap<string, Item>> {

@@ -4,10 +4,13 @@ import type { Tenant } from '../../access/index.js';
 import { OutageLog } from '../../logging/index.js';
 import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
+import { isObject } from '../../validation/index.js';
 import type { Ending } from '../background-runs.js';
 import type { ConversationPlace } from '../conversation-store.js';
-import { inOneLine, RunLostError, WriteLockLostError } from '../errors.js';
-import { bytesOf, readItems, toBody } from '../stored-response.js';
+import { DamagedRecordError, inOneLine, RunLostError, WriteLockLostError } from '../errors.js';
+import { parseStored, readRecord } from '../read-record.js';
+import { readable } from '../readable-page.js';
+import { bytesOf, readItems, responseRecord, toBody } from '../stored-response.js';
 import type { UsageRecord } from '../usage-store.js';
 import { conversationLock } from '../write-lock.js';
 import type { ConversationIndex } from './conversation-index.js';
@@ -122,7 +125,7 @@ export class RunEnds {
       expiresAt: times.expiresAt,
       slack: slackOf(times.expiresAt, now),
     };
-    const shown = isShown ? { input: readItems(input as string | null), output } : {};
+    const shown = isShown ? { input: itemsIn(input, entry), output } : {};
     await redis.write(
       ...counting,
       // Until now they were of use only as long as it is renewed.
@@ -145,7 +148,7 @@ export class RunEnds {
         ['HKEYS', this.parts.keys.response(entry)],
       ]),
     );
-    return entries.map((_, index) => {
+    return entries.map((entry, index) => {
       const [status, expires, ended, attempt, createdAt, jobs] = replies[2 * index] as readonly (string | null)[];
       if (status === null || Number(expires) <= now) return undefined;
       return {
@@ -154,7 +157,7 @@ export class RunEnds {
         attempt: Number(attempt),
         sessions: sessionsOf(replies[2 * index + 1] as readonly string[]),
         createdAt: Number(createdAt),
-        jobs: jobs === null || jobs === undefined ? [] : (JSON.parse(jobs) as readonly IdentifiedJob[]),
+        jobs: jobs === null || jobs === undefined ? [] : readJobs(jobs, entry),
       };
     });
   }
@@ -170,15 +173,8 @@ export class RunEnds {
     );
     const [expiresAt, logExpiresAt] = (times as readonly (string | null)[]).map(Number);
     if (expiresAt === undefined || logExpiresAt === undefined) return;
-    const usage = used === null ? undefined : (JSON.parse(used as string) as UsageRecord);
-    await this.settle(
-      entry,
-      { expiresAt, logExpiresAt },
-      readItems(output as string | null),
-      store !== '0',
-      jobs,
-      usage,
-    );
+    const usage = used === null ? undefined : readable(entry.tenant, () => readUsage(used as string, entry));
+    await this.settle(entry, { expiresAt, logExpiresAt }, itemsIn(output, entry), store !== '0', jobs, usage);
   }
 
   /** Does what a sweep does otherwise; failures are logged. */
@@ -216,7 +212,7 @@ export class RunEnds {
 
   private async inputOf(entry: Located): Promise<readonly Item[]> {
     const [input] = await this.parts.redis.read(['GET', `${this.parts.keys.response(entry)}:input`]);
-    return readItems(input as string | null);
+    return readItems(input as string | null, responseRecord(entry.responseKey));
   }
 
   /** Has the items of a turn found in its conversation. */
@@ -264,4 +260,28 @@ export class RunEnds {
       ...(turn === null ? [] : [turn.conversation.version, ...toTurnEntries(turn)]),
     );
   }
+}
+
+/** Items of an ended response, by which it is found; none where they are damaged, which keeps nothing else of the end from being settled. */
+function itemsIn(texts: unknown, { tenant, responseKey }: Located): readonly Item[] {
+  return readable(tenant, () => readItems(texts as string | null, responseRecord(responseKey))) ?? [];
+}
+
+/** The jobs that are stored with a response; none where they are damaged. */
+function readJobs(text: string, { tenant, responseKey }: Located): readonly IdentifiedJob[] {
+  const record = `the jobs of ${responseRecord(responseKey)}`;
+  const jobs = readable(tenant, () => {
+    const parsed = parseStored(text, record);
+    if (!Array.isArray(parsed) || !parsed.every(isJob)) throw new DamagedRecordError(record, 'jobs were expected');
+    return parsed as readonly IdentifiedJob[];
+  });
+  return jobs ?? [];
+}
+
+function isJob(value: unknown): boolean {
+  return isObject(value) && typeof value['queue'] === 'string' && typeof value['id'] === 'string';
+}
+
+function readUsage(text: string, { responseKey }: Located): UsageRecord {
+  return readRecord<UsageRecord>(text, `the usage of ${responseRecord(responseKey)}`, 'model');
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Tenant } from '../../access/index.js';
-import { isTerminalEvent, type Origin, type ResponseObject } from '../../protocol/index.js';
+import { isTerminalEvent, type ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import {
   BackgroundRuns,
@@ -12,13 +12,15 @@ import {
   type QueuedRecord,
   type StartedRun,
   toResponseRecord,
+  toUnfinished,
 } from '../background-runs.js';
 import { ContextTooLargeError, RunLostError, StoreUnavailableError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import type { RunGate } from '../in-process/run-gate.js';
 import { toKey } from '../keys.js';
+import { readLog } from '../log-columns.js';
 import type { DeleteOptions, ResponseRecord } from '../response-store.js';
-import { readItems } from '../stored-response.js';
+import { contextRecord, readItems, readOrigin, responseRecord } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import { indexCommands } from './indexes.js';
 import { insertionArgs, toInsertion } from './insertion.js';
@@ -206,7 +208,7 @@ export class RedisRuns extends BackgroundRuns {
   private async load(entry: Located, started: Started): Promise<StartedRun | undefined> {
     const { redis, keys, clock, maxContextBytes } = this.parts;
     const [turn, attempts, status, session, parentId] = started;
-    const [{ log }, [reply]] = await Promise.all([
+    const [{ rows }, [reply]] = await Promise.all([
       readWholeLog(redis, `${keys.response(entry)}:log`),
       redis.read(keys.call(entry, RUN_CONTEXT, clock.now(), maxContextBytes)),
     ]);
@@ -216,19 +218,19 @@ export class RedisRuns extends BackgroundRuns {
     if (tooLarge === 1) throw new ContextTooLargeError(maxContextBytes, 'previous_response_id');
     return {
       turn,
-      input: readItems(input),
-      context: readItems(context),
+      input: readItems(input, responseRecord(entry.responseKey)),
+      context: readItems(context, contextRecord(entry.responseKey)),
       parent:
         parentId === null || expires === null
           ? null
           : {
               responseId: parentId,
-              origin: origin === null ? null : (JSON.parse(origin) as Origin),
+              origin: readOrigin(origin, responseRecord(parentId)),
               isInConversation: isInConversation === 1,
               expiresAt: Number(expires),
             },
       sessionId: JSON.parse(session) as string,
-      log,
+      log: readLog(rows, entry.responseKey),
       attempts: Number(attempts),
       isRestart: status !== 'queued' || Number(attempts) > 1,
     };
@@ -269,9 +271,10 @@ export class RedisRuns extends BackgroundRuns {
     attempt: number | undefined,
   ): Promise<Ending | 'unchanged' | 'lost'> {
     const { redis, keys, ends } = this.parts;
-    const { log, lastEntry } = await readWholeLog(redis, `${keys.response(entry)}:log`);
-    if (isTerminalEvent(log.events.at(-1))) return 'lost';
-    const ending = compose({ response: JSON.parse(body) as ResponseObject, turn, log });
+    const { rows, lastEntry } = await readWholeLog(redis, `${keys.response(entry)}:log`);
+    const unfinished = toUnfinished(entry.tenant, entry.responseKey, { body, turn }, rows);
+    if (isTerminalEvent(unfinished.log.events.at(-1))) return 'lost';
+    const ending = compose(unfinished);
     if (ending === undefined) return 'unchanged';
     return (await ends.conclude(entry, ending, { attempt, lastEntry })) ? ending : 'lost';
   }

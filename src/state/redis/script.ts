@@ -47,3 +47,9 @@ export function run(script: LuaScript, keys: readonly string[], ...args: readonl
 export function keyOf(command: Command): string {
   return 'script' in command ? (command.keys[0] ?? '') : command[1];
 }
+
+/** Names and values in turn, as pairs; newer protocols give pairs. */
+export function pairsOf(reply: unknown): readonly (readonly [string, string])[] {
+  const flat = (reply as readonly unknown[]).flat() as readonly string[];
+  return Array.from({ length: flat.length / 2 }, (_, index) => [flat[2 * index] ?? '', flat[2 * index + 1] ?? '']);
+}

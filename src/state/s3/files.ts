@@ -30,7 +30,7 @@ export function toBucketFileStore(
     return [name, method.bind(records)] as const;
   });
   return {
-    ...(Object.fromEntries(kept) as FileMethods),
+    ...(Object.fromEntries(kept) as Pick<FileStore, keyof FileMethods>),
     pieceBytes: OBJECT_BYTES,
     objects,
     append: pieces.append.bind(pieces),

@@ -18,8 +18,10 @@ import {
 } from '../file-store.js';
 import { toKey } from '../keys.js';
 import type { Page } from '../page.js';
+import { readRecord } from '../read-record.js';
+import { readablePage } from '../readable-page.js';
 import type { Owners, SqlDialect } from './dialect.js';
-import { readPage } from './pages.js';
+import { readPage, type StoredRecord } from './pages.js';
 import { once } from './statement.js';
 import type { ByIdAt, Content, FileStatements, ObjectStatements } from './statements/files.js';
 import { type InSteps, type Modes, rowOf, rowsOf, type Steps } from './steps.js';
@@ -27,8 +29,10 @@ import { type InSteps, type Modes, rowOf, rowsOf, type Steps } from './steps.js'
 /** The expiry of a file that never expires. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** What each store of files in a database must do. */
-export type FileMethods = Omit<FileStore, 'pieceBytes' | 'objects' | 'openPiece' | 'sweep'>;
+/** What each store of files in a database must do: lists give records as they are stored. */
+export type FileMethods = Omit<FileStore, 'pieceBytes' | 'objects' | 'openPiece' | 'sweep' | 'list'> & {
+  list(tenant: Tenant, page: FilePage): Promise<Page<StoredRecord>>;
+};
 
 /** How the methods of files are run. */
 export const FILE_MODES: Modes<keyof FileMethods> = {
@@ -66,7 +70,28 @@ export const OBJECT_MODES: Modes<keyof ObjectRecords> = {
 
 /** The files of a database that may have their bytes in a bucket. */
 export function toFileStore<Objects extends ObjectRecords>(methods: FileMethods, objects: Objects) {
-  return { ...methods, pieceBytes: PIECE_BYTES, objects };
+  const list: FileStore['list'] = (tenant, page) => {
+    const read = ({ id, about }: StoredRecord): FileRecord => readFile(about, id);
+    return readablePage(
+      tenant,
+      page,
+      (asked) => methods.list(tenant, asked),
+      read,
+      ({ id }) => id,
+    );
+  };
+  return { ...methods, list, pieceBytes: PIECE_BYTES, objects };
+}
+
+/** What is stored of a file. The tenant is with it where the key of that is a digest. */
+export interface About extends FileRecord {
+  readonly tenant?: Tenant;
+}
+
+/** Parses what is stored of a file. Throws DamagedRecordError. */
+function readFile(about: string, id: string): FileRecord {
+  const { tenant: _, ...record } = readRecord<About>(about, `/v1/files/${id}`, 'id');
+  return record;
 }
 
 /** Pieces in a bucket, as a database with SQL knows them. */
@@ -167,10 +192,10 @@ export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implemen
 
   *get(tenant: Tenant, fileId: string): Steps<FileRecord | undefined> {
     const row = yield* rowOf(this.statements.find, [this.owners.find(tenant), toKey(fileId)]);
-    return row?.kind === 'file' && row.expires_at > this.now() ? this.read(row.about ?? '') : undefined;
+    return row?.kind === 'file' && row.expires_at > this.now() ? readFile(row.about ?? '', fileId) : undefined;
   }
 
-  *list(tenant: Tenant, page: FilePage): Steps<Page<FileRecord>> {
+  *list(tenant: Tenant, page: FilePage): Steps<Page<StoredRecord>> {
     const table = {
       name: 'files',
       within: { owner: this.owners.find(tenant) },
@@ -179,7 +204,7 @@ export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implemen
       isListed: `kind = 'file' AND expires_at > ${this.now()}`,
       isCursor: `kind IN ('file', 'ended')`,
     };
-    return yield* readPage(this.dialect, table, page, (about) => this.read(about));
+    return yield* readPage(this.dialect, table, page);
   }
 
   *delete(tenant: Tenant, fileId: string): Steps<boolean> {
@@ -208,7 +233,7 @@ export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implemen
 
   *upload(tenant: Tenant, uploadId: string): Steps<UploadRecord | undefined> {
     const row = yield* rowOf(this.statements.findUpload, this.at(tenant, uploadId));
-    return row && (JSON.parse(row.about) as UploadRecord);
+    return row && readUpload(row.about, uploadId);
   }
 
   *addPart(tenant: Tenant, uploadId: string, partId: string): Steps<boolean> {
@@ -276,8 +301,6 @@ export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implemen
   /** What is stored of a file, as JSON. */
   protected abstract toAbout(tenant: Tenant, record: FileRecord): string;
 
-  protected abstract read(about: string): FileRecord;
-
   private at(tenant: Tenant, id: string): ByIdAt {
     return [this.owners.find(tenant), toKey(id), this.now()];
   }
@@ -295,7 +318,7 @@ export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implemen
   /** An upload that is pending. */
   private *hold(tenant: Tenant, uploadId: string): Steps<UploadRecord | undefined> {
     const row = yield* rowOf(this.statements.holdUpload, this.at(tenant, uploadId));
-    const upload = row && (JSON.parse(row.about) as UploadRecord);
+    const upload = row && readUpload(row.about, uploadId);
     return upload?.status === 'pending' ? upload : undefined;
   }
 
@@ -305,4 +328,8 @@ export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implemen
     yield* rowsOf(this.statements.dropParts, id);
     yield* rowsOf(this.statements.changeUpload, [...id, JSON.stringify(upload)]);
   }
+}
+
+function readUpload(about: string, uploadId: string): UploadRecord {
+  return readRecord(about, `the upload ${uploadId}`, 'id');
 }

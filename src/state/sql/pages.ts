@@ -28,16 +28,23 @@ export interface PagedTable {
   readonly isCursor?: string;
 }
 
+/** A record of a page, as it is stored. */
+export interface StoredRecord {
+  /** As of `toKey`. */
+  readonly id: string;
+  /** JSON. */
+  readonly about: string;
+}
+
 /**
- * A page of records. A cursor is an entry of the table, which is perhaps not listed, as it is gone or the filter leaves it out. Throws
+ * A page of records, which are not read yet: a damaged one is to cost nothing but itself (`readablePage`). A cursor is an entry of the table, which is perhaps not listed, as it is gone or the filter leaves it out. Throws
  * UnknownCursorError.
  */
-export function* readPage<T>(
+export function* readPage(
   dialect: SqlDialect,
   { name, within, filter, isListed = 'gone_at IS NULL', isCursor = 'true' }: PagedTable,
   page: PageRequest,
-  read = (about: string): T => JSON.parse(about) as T,
-): Steps<Page<T>> {
+): Steps<Page<StoredRecord>> {
   const table = dialect.table(name);
   const cursor = page.after ?? page.before;
   const [comparison, direction] = directionOf(page);
@@ -54,15 +61,11 @@ export function* readPage<T>(
     behind = ` AND (created_at, id) ${comparison} ($${values.length + 1}, $${values.length + 2})`;
     values.push(place.created_at, place.id);
   }
-  const select = adHoc<readonly unknown[], { readonly about: string }>(
-    `SELECT about FROM ${table} WHERE ${equal(listed)} AND ${isListed}${behind}
+  const select = adHoc<readonly unknown[], StoredRecord>(
+    `SELECT id, about FROM ${table} WHERE ${equal(listed)} AND ${isListed}${behind}
     ORDER BY created_at ${direction}, id ${direction} LIMIT ${page.limit + 1}`,
   );
-  const rows = yield* rowsOf(select, values);
-  return toPage(
-    rows.map(({ about }) => read(about)),
-    page,
-  );
+  return toPage(yield* rowsOf(select, values), page);
 }
 
 /** A condition with a placeholder for each column, in their order. */

@@ -2,6 +2,7 @@ import type { Tenant } from '../../access/index.js';
 import { BOOKMARK_MS } from '../bookmark.js';
 import { toKey } from '../keys.js';
 import type { Page, PageRequest } from '../page.js';
+import { readRecord, readTenant } from '../read-record.js';
 import type { Attributes } from '../vector-index.js';
 import {
   type ClaimedFile,
@@ -17,15 +18,14 @@ import {
   type StoreFilePage,
   type VectorStoreChange,
   type VectorStoreRecord,
-  type VectorStoreRecords,
   type VectorStoreUsage,
 } from '../vector-stores.js';
 import type { Owner, Owners, SqlDialect } from './dialect.js';
-import { readPage } from './pages.js';
+import { readPage, type StoredRecord } from './pages.js';
 import type { Statement } from './statement.js';
+import { readFile, readStore, readWaiting, type VectorStoreMethods } from './stored-vector-stores.js';
 import { type InSteps, type Modes, rowOf, rowsOf, type Steps } from './steps.js';
 import {
-  type AboutRow,
   type ByClaim,
   type ById,
   type ByFile,
@@ -34,7 +34,7 @@ import {
 } from './statements/vector-stores.js';
 
 /** How the methods of vector stores are run. */
-export const VECTOR_STORE_MODES: Modes<keyof VectorStoreRecords> = {
+export const VECTOR_STORE_MODES: Modes<keyof VectorStoreMethods> = {
   create: 'transaction',
   get: 'statements',
   list: 'statements',
@@ -73,7 +73,7 @@ export type FileColumns = readonly [
 ];
 
 /** Vector stores in a database with SQL. */
-export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
+export abstract class SqlVectorStores implements InSteps<VectorStoreMethods> {
   constructor(
     private readonly dialect: SqlDialect,
     private readonly statements: VectorStoreStatements,
@@ -91,10 +91,11 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
   }
 
   *get(tenant: Tenant, storeId: string): Steps<VectorStoreRecord | undefined> {
-    return yield* this.one<VectorStoreRecord, ById>(this.statements.find, this.keyOf(tenant, storeId));
+    const row = yield* rowOf(this.statements.find, this.keyOf(tenant, storeId));
+    return row && readStore(row.about, storeId);
   }
 
-  *list(tenant: Tenant, page: PageRequest): Steps<Page<VectorStoreRecord>> {
+  *list(tenant: Tenant, page: PageRequest): Steps<Page<StoredRecord>> {
     return yield* readPage(
       this.dialect,
       { name: 'vector_stores', within: { owner: this.owners.find(tenant) }, filter: {} },
@@ -104,7 +105,7 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
 
   *change(tenant: Tenant, storeId: string, change: VectorStoreChange): Steps<VectorStoreRecord | undefined> {
     const key = this.keyOf(tenant, storeId);
-    const store = yield* this.holdAlive(key);
+    const store = yield* this.holdAlive(key, storeId);
     if (store === undefined) return undefined;
     const changed = { ...store, ...change };
     yield* rowsOf(this.statements.write, [...key, expiryOf(changed), JSON.stringify(changed)]);
@@ -122,7 +123,7 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
 
   *add(tenant: Tenant, storeId: string, files: readonly StoreFile[], batch: StoreBatch | null): Steps<boolean> {
     const key = this.keyOf(tenant, storeId);
-    if ((yield* this.holdAlive(key)) === undefined) return false;
+    if ((yield* this.holdAlive(key, storeId)) === undefined) return false;
     const known = yield* rowsOf(this.statements.holdKnown, [...key, files.map(({ fileId }) => toKey(fileId))]);
     // What the store has of a file already is found, and counts, until the file is settled again.
     const bytesOf = new Map(known.map(({ id, bytes }) => [id, bytes]));
@@ -140,13 +141,11 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
   }
 
   *file(tenant: Tenant, storeId: string, fileId: string): Steps<StoreFile | undefined> {
-    return yield* this.one<StoreFile, ByFile>(this.statements.findFile, [
-      ...this.keyOf(tenant, storeId),
-      toKey(fileId),
-    ]);
+    const row = yield* rowOf(this.statements.findFile, [...this.keyOf(tenant, storeId), toKey(fileId)]);
+    return row && readFile(row.about, storeId, fileId);
   }
 
-  *files(tenant: Tenant, storeId: string, page: StoreFilePage): Steps<Page<StoreFile>> {
+  *files(tenant: Tenant, storeId: string, page: StoreFilePage): Steps<Page<StoredRecord>> {
     const [owner, store] = this.keyOf(tenant, storeId);
     const { status, batchId } = page;
     const filter = { status, batch_id: batchId && toKey(batchId) };
@@ -169,8 +168,8 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
 
   *describe(tenant: Tenant, storeId: string, fileId: string, attributes: Attributes): Steps<StoreFile | undefined> {
     const key: ByFile = [...this.keyOf(tenant, storeId), toKey(fileId)];
-    const file = yield* this.one<StoreFile, ByFile>(this.statements.holdFile, key);
-    return file && (yield* this.write(key, { ...file, attributes }));
+    const row = yield* rowOf(this.statements.holdFile, key);
+    return row && (yield* this.write(key, { ...readFile(row.about, storeId, fileId), attributes }));
   }
 
   *detach(tenant: Tenant, storeId: string, fileId: string): Steps<boolean> {
@@ -182,27 +181,25 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
 
   *storesOf(tenant: Tenant, fileId: string): Steps<readonly string[]> {
     const rows = yield* rowsOf(this.statements.storesOf, this.keyOf(tenant, fileId));
-    return rows.map(({ about }) => (JSON.parse(about) as StoreFile).storeId);
+    return rows.map(({ store_id: storeId }) => storeId);
   }
 
   *batch(tenant: Tenant, storeId: string, batchId: string): Steps<StoreBatch | undefined> {
-    return yield* this.one<StoreBatch, ByFile>(this.statements.findBatch, [
-      ...this.keyOf(tenant, storeId),
-      toKey(batchId),
-    ]);
+    return yield* this.findBatch([...this.keyOf(tenant, storeId), toKey(batchId)], batchId);
   }
 
   *cancelBatch(tenant: Tenant, storeId: string, batchId: string): Steps<readonly string[] | undefined> {
     const store = this.keyOf(tenant, storeId);
     const key: ByFile = [...store, toKey(batchId)];
-    const batch = yield* this.one<StoreBatch, ByFile>(this.statements.findBatch, key);
+    const batch = yield* this.findBatch(key, batchId);
     if (batch === undefined) return undefined;
     yield* rowsOf(this.statements.writeBatch, [...key, JSON.stringify({ ...batch, isCancelled: true })]);
     const rows = yield* rowsOf(this.statements.holdBatchFiles, key);
-    const files = rows.map(({ about }) => JSON.parse(about) as StoreFile);
+    const files = rows.map(readWaiting);
     const ids = files.map(({ fileId }) => toKey(fileId));
     for (const [index, file] of files.entries()) {
-      yield* this.write([...store, ids[index] ?? ''], { ...file, status: 'cancelled', bytes: 0 });
+      const { isDamaged: _, ...whole } = file;
+      yield* this.write([...store, ids[index] ?? ''], { ...whole, status: 'cancelled', bytes: 0 });
     }
     yield* this.discardFiles(store, ids);
     return files.map(({ fileId }) => fileId);
@@ -239,8 +236,9 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
   *settle(claimed: ClaimedFile, outcome: StoreFileOutcome): Steps<boolean> {
     const key = this.claimOf(claimed);
     const [owner, storeId, fileId] = key;
-    const file = yield* this.one<StoreFile, ByClaim>(this.statements.holdClaimed, key);
-    if (file === undefined) return false;
+    const row = yield* rowOf(this.statements.holdClaimed, key);
+    if (row === undefined) return false;
+    const { isDamaged: _, ...file } = readWaiting(row);
     yield* this.write([owner, storeId, fileId], { ...file, ...outcome });
     if (isUnfound(outcome)) yield* this.discardFiles([owner, storeId], [fileId]);
     return true;
@@ -253,7 +251,7 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
 
   *tenants(): Steps<readonly Tenant[]> {
     const rows = yield* rowsOf(this.statements.tenants, []);
-    return rows.map(({ tenant }) => JSON.parse(tenant) as Tenant);
+    return rows.map(({ tenant }) => readTenant(tenant, 'the tenant of a vector store'));
   }
 
   *purge(): Steps<boolean> {
@@ -298,12 +296,9 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
     return [...this.keyOf(tenant, storeId), toKey(fileId), attempt];
   }
 
-  private *one<T, Values extends readonly unknown[]>(
-    statement: Statement<Values, AboutRow>,
-    values: Values,
-  ): Steps<T | undefined> {
-    const row = yield* rowOf(statement, values);
-    return row && (JSON.parse(row.about) as T);
+  private *findBatch(key: ByFile, batchId: string): Steps<StoreBatch | undefined> {
+    const row = yield* rowOf(this.statements.findBatch, key);
+    return row && readRecord<StoreBatch>(row.about, `the file batch ${batchId}`, 'id');
   }
 
   private *isAny<Values extends readonly unknown[]>(
@@ -323,8 +318,9 @@ export abstract class SqlVectorStores implements InSteps<VectorStoreRecords> {
     return file;
   }
 
-  private *holdAlive(key: ById): Steps<VectorStoreRecord | undefined> {
-    const store = yield* this.one<VectorStoreRecord, ById>(this.statements.hold, key);
+  private *holdAlive(key: ById, storeId: string): Steps<VectorStoreRecord | undefined> {
+    const row = yield* rowOf(this.statements.hold, key);
+    const store = row && readStore(row.about, storeId);
     return store === undefined || isExpired(store, this.now()) ? undefined : store;
   }
 }

@@ -23,6 +23,7 @@ import { StateBackend } from '../state-backend.js';
 import type { UsageStore } from '../usage-store.js';
 import { FILE_MODES, OBJECT_MODES, toFileStore } from '../sql/files.js';
 import { methodsOf } from '../sql/steps.js';
+import { toVectorStores } from '../sql/stored-vector-stores.js';
 import { VECTOR_STORE_MODES } from '../sql/vector-stores.js';
 import type { VectorIndex } from '../vector-index.js';
 import type { VectorStoreRecords } from '../vector-stores.js';
@@ -33,7 +34,7 @@ import { FILE_NAME } from './open-database.js';
 import { SqliteEventLog } from './log.js';
 import { conversationsOf } from './conversations.js';
 import type { SqliteJobs, StoredJob } from './jobs.js';
-import { GRAPH_ANSWERS } from './graph.js';
+import { graphOf } from './graph.js';
 import { responsesOf } from './responses.js';
 import { runsOf } from './runs.js';
 import { sessionsOf } from './sessions.js';
@@ -93,7 +94,7 @@ export class SqliteBackend extends StateBackend {
       gate,
       maxContextBytes,
     });
-    this.graph = thread.group('graph').reading(GRAPH_ANSWERS);
+    this.graph = graphOf(thread.group('graph'));
     this.sessions = sessionsOf(thread.group('sessions'), tombstones);
     this.secrets = thread.group('secrets').contract(['getOrCreate', 'find']);
     this.claims = thread.group('claims').contract(['claim', 'held', 'release']);
@@ -103,7 +104,7 @@ export class SqliteBackend extends StateBackend {
     this.vectors = thread
       .group('vectors')
       .contract(['append', 'publish', 'describe', 'documents', 'texts', 'nearest', 'matching', 'purge']);
-    this.vectorStores = thread.group('vectorStores').contract(methodsOf(VECTOR_STORE_MODES));
+    this.vectorStores = toVectorStores(thread.group('vectorStores').contract(methodsOf(VECTOR_STORE_MODES)));
     this.transfer = new SqliteTransfer(
       thread.group('transfer'),
       { jobs: thread.group('jobs'), secrets: thread.group('secrets') },

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { Tenant } from '../../access/index.js';
-import type { Item } from '../../protocol/index.js';
 import {
+  type ConversationContext,
   type ConversationRecord,
   type ConversationRefusal,
   CONVERSATIONS_FORGOTTEN,
@@ -12,11 +12,13 @@ import {
 import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
 import type { InProcessLock } from '../in-process/locks.js';
 import { toKey } from '../keys.js';
-import { isForward, type PageRequest, toPage } from '../page.js';
+import { isForward, type Page, type PageRequest, toPage } from '../page.js';
+import { readablePage } from '../readable-page.js';
+import { itemsRecord, readConversationItem, readMetadata, type StoredItem } from '../stored-conversation.js';
 import { readItems } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { ThreadGroup } from './executed.js';
-import { type ItemPage, type ItemText, readItemPage, toTexts } from './new-response.js';
+import { type ItemText, toTexts } from './new-response.js';
 import { bytesOf, turnAppending, turnInput } from './statements/turn-items.js';
 import { bookmarking } from './statements/bookmarks.js';
 import { tenantNumbers } from './statements/visible.js';
@@ -70,10 +72,11 @@ export function sqliteConversations(database: DatabaseSync, now: () => number, m
   );
   const pages = {
     ASC: database.prepare(
-      `SELECT body FROM conversation_items WHERE conversation = ? AND is_given = 0 AND position > ? ORDER BY position`,
+      `SELECT key AS id, body FROM conversation_items WHERE conversation = ? AND is_given = 0 AND position > ?
+      ORDER BY position`,
     ),
     DESC: database.prepare(
-      `SELECT body FROM conversation_items WHERE conversation = ? AND is_given = 0 AND position < ?
+      `SELECT key AS id, body FROM conversation_items WHERE conversation = ? AND is_given = 0 AND position < ?
       ORDER BY position DESC`,
     ),
   };
@@ -160,7 +163,7 @@ export function sqliteConversations(database: DatabaseSync, now: () => number, m
     },
 
     /** A page of the items that clients see; undefined when the conversation is not found. */
-    items: (tenant: string, id: string, page: PageRequest): ItemPage | undefined => {
+    items: (tenant: string, id: string, page: PageRequest): Page<StoredItem> | undefined => {
       const found = find(tenant, id);
       if (found === undefined) return undefined;
       const cursor = page.after ?? page.before;
@@ -172,8 +175,7 @@ export function sqliteConversations(database: DatabaseSync, now: () => number, m
           : (shownItem(found, cursor)?.position ?? findItemBookmark(found.conversation, toKey(cursor), now()));
       if (position === undefined) throw new UnknownCursorError(page);
       const rows = pages[isUp ? 'ASC' : 'DESC'].iterate(found.conversation, position);
-      const { data, hasMore } = toPage(rows, page, ({ body }) => Buffer.byteLength(String(body)));
-      return { items: data.map(({ body }) => String(body)).join(','), hasMore };
+      return toPage(rows as unknown as Iterable<StoredItem>, page, ({ body }) => Buffer.byteLength(body));
     },
 
     /** The latest item of an id that clients see, as JSON. */
@@ -216,7 +218,7 @@ export function sqliteConversations(database: DatabaseSync, now: () => number, m
 }
 
 function toRecord(id: string, { created_at: createdAt, metadata }: Found): ConversationRecord {
-  return { id, createdAt, metadata: JSON.parse(metadata) as Metadata };
+  return { id, createdAt, metadata: readMetadata(metadata, id) };
 }
 
 /** Conversations for the process, which has the locks: it is asked for them when a call is sent, and what is sent first is executed first. */
@@ -228,15 +230,16 @@ export function conversationsOf(
   let forgotten = 0;
 
   const { get, update, delete: remove } = thread.contract(['get', 'update', 'delete']);
-  const {
-    read: readSince,
-    items,
-    item,
-  } = thread.reading({
-    read: ({ version, isKnown, items: texts }) => ({ version, items: isKnown ? null : readItems(texts) }),
-    items: readItemPage,
-    item: (found) => (typeof found === 'string' ? (JSON.parse(found) as Item) : found),
-  });
+  const readSince = async (
+    tenant: Tenant,
+    conversationId: string,
+    knownVersion: number | null,
+  ): Promise<ConversationContext | undefined> => {
+    const found = await thread.call('read', tenant, conversationId, knownVersion);
+    if (found === undefined) return undefined;
+    const { version, isKnown, items } = found;
+    return { version, items: isKnown ? null : readItems(items, itemsRecord(conversationId)) };
+  };
 
   /** Changes the items while no turn runs; a turn whose lease has expired is lost then. */
   const change = async <Outcome extends object | undefined>(
@@ -280,9 +283,19 @@ export function conversationsOf(
     append: (tenant, conversationId, given) =>
       change(tenant, conversationId, () => thread.call('append', tenant, conversationId, toTexts(given))),
 
-    items,
+    items: (tenant, conversationId, page) =>
+      readablePage(
+        tenant,
+        page,
+        (asked) => thread.call('items', tenant, conversationId, asked),
+        (row: StoredItem) => readConversationItem(row, conversationId),
+        ({ id }) => id,
+      ),
 
-    item,
+    item: async (tenant, conversationId, itemId) => {
+      const found = await thread.call('item', tenant, conversationId, itemId);
+      return typeof found === 'string' ? readConversationItem({ id: itemId, body: found }, conversationId) : found;
+    },
 
     deleteItem: (tenant, conversationId, itemId) =>
       change(tenant, conversationId, () => thread.call('deleteItem', tenant, conversationId, itemId)),

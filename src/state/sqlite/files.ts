@@ -12,6 +12,7 @@ import type {
   StoredObject,
 } from '../file-store.js';
 import { toKey } from '../keys.js';
+import { readTenant } from '../read-record.js';
 import { type Owner, SQLITE } from '../sql/dialect.js';
 import { FILE_MODES, type FileMethods, OBJECT_MODES, SqlFiles, SqlObjects } from '../sql/files.js';
 import { adHoc, type AnyStatement } from '../sql/statement.js';
@@ -51,8 +52,8 @@ const OWN = {
   tenants: adHoc<readonly [now: number], { readonly name: string }>(
     `SELECT name FROM tenants WHERE owner IN (SELECT owner FROM files WHERE kind = 'file' AND expires_at > $1)`,
   ),
-  ended: adHoc<readonly [now: number], { readonly name: string; readonly about: string }>(
-    `SELECT (SELECT name FROM tenants t WHERE t.owner = f.owner) AS name, f.about FROM files f
+  ended: adHoc<readonly [now: number], { readonly name: string; readonly id: string }>(
+    `SELECT (SELECT name FROM tenants t WHERE t.owner = f.owner) AS name, f.id FROM files f
     WHERE f.kind = 'file' AND f.expires_at <= $1 ORDER BY f.expires_at LIMIT ${FILE_BATCH}`,
   ),
   expired: adHoc<
@@ -136,6 +137,9 @@ class SqliteObjects extends SqlObjects {
   }
 }
 
+/** How damage in the name of a tenant is named. */
+const TENANT = 'the tenant of a file';
+
 /** What SQLite does its own way with files. */
 class SqliteFiles extends SqlFiles<SqliteObjects> {
   override *append(
@@ -151,12 +155,13 @@ class SqliteFiles extends SqlFiles<SqliteObjects> {
   }
 
   override *tenants(): Steps<readonly Tenant[]> {
-    return (yield* rowsOf(OWN.tenants, [this.now()])).map(({ name }) => JSON.parse(name) as Tenant);
+    return (yield* rowsOf(OWN.tenants, [this.now()])).map(({ name }) => readTenant(name, TENANT));
   }
 
   override *ended(): Steps<readonly EndedFile[]> {
     const rows = yield* rowsOf(OWN.ended, [this.now()]);
-    return rows.map(({ name, about }) => ({ tenant: JSON.parse(name) as Tenant, id: this.read(about).id }));
+    // The key of a file is its id: what is stored of it may be damaged.
+    return rows.map(({ name, id }) => ({ tenant: readTenant(name, TENANT), id }));
   }
 
   override *purge(): Steps<boolean> {
@@ -176,10 +181,6 @@ class SqliteFiles extends SqlFiles<SqliteObjects> {
 
   protected override toAbout(_: Tenant, record: FileRecord): string {
     return JSON.stringify(record);
-  }
-
-  protected override read(about: string): FileRecord {
-    return JSON.parse(about) as FileRecord;
   }
 }
 

@@ -1,21 +1,44 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 
-import type { ResponseObject } from '../../protocol/index.js';
 import { type Bookmark, wasListed } from '../bookmark.js';
 import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
 import { toKey, toLabels } from '../keys.js';
 import { type Page, type PageRequest, toPage } from '../page.js';
-import { GRAPH_MAX_RESPONSES, type ResponseFilter, type TreeBounds } from '../response-graph.js';
+import { readablePage } from '../readable-page.js';
+import { GRAPH_MAX_RESPONSES, type ResponseFilter, type ResponseGraph, type TreeBounds } from '../response-graph.js';
 import { directionOf } from '../sql/pages.js';
 import { readResponse, type StoredResponse, toTree, type TreeRow } from '../stored-response.js';
+import type { ThreadGroup } from './executed.js';
 import { bookmarking } from './statements/bookmarks.js';
 import { CONTINUING, type LookValues, lookValues, tenantNumbers, VISIBLE } from './statements/visible.js';
 
-/** How the process reads what the thread has found. */
-export const GRAPH_ANSWERS = { list: readPage, children: readPage, siblings: readPage, leaves: readPage, tree: toTree };
+/** Lists and trees for the process, which reads what the thread has found. */
+export function graphOf(thread: ThreadGroup<ReturnType<typeof sqliteGraph>>): ResponseGraph {
+  const around =
+    (relatives: Relatives): ResponseGraph[Relatives] =>
+    (tenant, responseId, page, within) =>
+      readablePage(
+        tenant,
+        page,
+        (asked) => thread.call(relatives, tenant, responseId, asked, within),
+        readResponse,
+        idOf,
+      );
+  return {
+    list: (tenant, filter, page) =>
+      readablePage(tenant, page, (asked) => thread.call('list', tenant, filter, asked), readResponse, idOf),
+    children: around('children'),
+    siblings: around('siblings'),
+    leaves: around('leaves'),
+    tree: async (tenant, ...asked) => {
+      const rows = await thread.call('tree', tenant, ...asked);
+      return rows && toTree(tenant, rows);
+    },
+  };
+}
 
-function readPage({ data, hasMore }: Page<StoredResponse>): Page<ResponseObject> {
-  return { data: data.map(readResponse), hasMore };
+function idOf({ id }: StoredResponse): string {
+  return id;
 }
 
 /** The responses around a response. */
@@ -77,7 +100,7 @@ export function sqliteGraph(database: DatabaseSync, now: () => number) {
     ORDER BY r.created_at, r.id LIMIT ?5`,
   );
   const sizeOf = database.prepare('SELECT response, NULL AS parent, size FROM responses WHERE response = ?');
-  const select = database.prepare('SELECT body, status, output FROM responses WHERE response = ?');
+  const select = database.prepare('SELECT id, body, status, output FROM responses WHERE response = ?');
 
   const keyOf = database.prepare('SELECT id FROM responses WHERE response = ?');
   const parentOf = database.prepare(
@@ -220,7 +243,7 @@ function responsePages(database: DatabaseSync) {
     statements.set(text, statement);
     return statement;
   };
-  const select = database.prepare('SELECT body, status, output FROM responses WHERE response = ?');
+  const select = database.prepare('SELECT id, body, status, output FROM responses WHERE response = ?');
 
   const findPlace = database.prepare('SELECT created_at FROM responses WHERE owner = ? AND id = ?');
   /** Where the order has a response: a source is not searched for it from its beginning. */

@@ -18,6 +18,7 @@ import type { RunGate } from '../in-process/run-gate.js';
 import { toKey } from '../keys.js';
 import { type BatchColumns, type BatchRow, readEvents, readLog, toBatchColumns } from '../log-columns.js';
 import type { RunNotices } from '../notices.js';
+import { logRecord } from '../stored-response.js';
 import type { ThreadGroup } from './executed.js';
 import { lookValues, tenantNumbers, VISIBLE } from './statements/visible.js';
 
@@ -129,7 +130,10 @@ export function sqliteLog(database: DatabaseSync, now: () => number) {
 
     /** The items that a running response has finished. */
     finishedItems: (tenant: string, id: string): readonly Item[] =>
-      finishedItems(readLog(batchesWithItems.all(toKey(tenant), toKey(id)) as unknown as readonly BatchRow[])),
+      finishedItems(
+        readLog(batchesWithItems.all(toKey(tenant), toKey(id)) as unknown as readonly BatchRow[], id),
+        logRecord(id),
+      ),
   };
 }
 

@@ -1,12 +1,19 @@
 import type { Tenant } from '../../access/index.js';
-import type { Item, Origin } from '../../protocol/index.js';
 import { NEVER } from '../background-runs.js';
 import { batchesOf, type LogBatch } from '../event-log.js';
 import { givenBetween } from '../given-items.js';
 import { type BatchColumns, toBatchColumns } from '../log-columns.js';
 import { idOf, nameOf } from '../moved-names.js';
 import type { MovedConversation, MovedEntries, MovedRecord, MovedResponse } from '../state-transfer.js';
-import { readItems, readResponse, type StoredResponse } from '../stored-response.js';
+import { readMetadata } from '../stored-conversation.js';
+import {
+  readItem,
+  readItems,
+  readOrigin,
+  readResponse,
+  responseRecord,
+  type StoredResponse,
+} from '../stored-response.js';
 import { type ItemText, type NewResponse, toNewResponse } from './new-response.js';
 
 /** A conversation without its items. */
@@ -30,6 +37,7 @@ export interface MovedEntryRow {
 /** A response with everything but its events; names as of `toKey`. */
 export interface MovedResponseRow {
   readonly response: number;
+  readonly id: string;
   readonly session_id: string;
   readonly status: string;
   readonly expires_at: number;
@@ -98,7 +106,7 @@ export function toMovedConversation(row: MovedConversationRow): MovedConversatio
     record: {
       id: nameOf(row.id, 'conversation'),
       createdAt: row.created_at,
-      metadata: JSON.parse(row.metadata) as Readonly<Record<string, string>>,
+      metadata: readMetadata(row.metadata, row.id),
     },
     isDeleted: row.is_deleted === 1,
     version: row.version,
@@ -109,24 +117,25 @@ export function toMovedConversation(row: MovedConversationRow): MovedConversatio
 /** Items of a conversation as they are moved. */
 export function toMovedEntries({ record, version }: MovedConversation, rows: readonly MovedEntryRow[]): MovedEntries {
   const entries = rows.map(({ position, is_given: isGiven, body }) => {
-    return { position, isGiven: isGiven === 1, item: JSON.parse(body) as Item };
+    return { position, isGiven: isGiven === 1, item: readItem(body, `an item of /v1/conversations/${record.id}`) };
   });
   return { kind: 'entries', conversationId: record.id, version, entries };
 }
 
 /** A stored response as it is moved. */
 export function toMovedResponse(row: MovedResponseRow, log: LogBatch): MovedResponse {
+  const record = responseRecord(row.id);
   const response = readResponse({ ...row, status: row.status as StoredResponse['status'] });
   const { turn, output_with_given: transcript, conversation_id: conversation, conversation_end: before } = row;
   const sessionId = nameOf(row.session_id, 'session', response.id, idOf(row.session_body));
   return {
     kind: 'response',
     response,
-    input: readItems(row.input),
-    given: transcript === null ? [] : givenBetween(response.output, readItems(transcript)),
-    inherited: readItems(row.inherited),
+    input: readItems(row.input, record),
+    given: transcript === null ? [] : givenBetween(response.output, readItems(transcript, record)),
+    inherited: readItems(row.inherited, record),
     parentId: row.parent_id === null ? null : nameOf(row.parent_id, 'response', idOf(row.parent_body)),
-    origin: row.origin === null ? null : (JSON.parse(row.origin) as Origin),
+    origin: readOrigin(row.origin, record),
     place:
       conversation === null || before === null
         ? null

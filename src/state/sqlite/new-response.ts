@@ -1,9 +1,8 @@
 import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
 import type { ConversationPlace } from '../conversation-store.js';
-import type { Page } from '../page.js';
 import type { ResponseRecord } from '../response-store.js';
-import { readItems, toBody } from '../stored-response.js';
+import { toBody } from '../stored-response.js';
 import type { UsageRecord } from '../usage-store.js';
 
 /** An item as it is stored: its id as clients send it, and its JSON. */
@@ -57,20 +56,6 @@ export interface NewResponse extends OutputTexts {
 
 /** What became of it. `saved`: also when it was stored before. `unlinked`: its parent is not stored, and nothing is. */
 export type SaveOutcome = 'saved' | 'unlinked';
-
-/**
- * A page of items, as `readItems` takes them. Texts cross threads, not objects: clients choose how deep these are, and a thread fails to
- * receive what it could still parse.
- */
-export interface ItemPage {
-  readonly items: string;
-  readonly hasMore: boolean;
-}
-
-/** Reads a page of items. */
-export function readItemPage({ items, hasMore }: ItemPage): Page<Item> {
-  return { data: readItems(items), hasMore };
-}
 
 /** A record for the thread of the database, with what came before it only when that is not stored. */
 export function toNewResponse(

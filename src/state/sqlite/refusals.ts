@@ -1,6 +1,7 @@
 import {
   ContextTooLargeError,
   ConversationChangedError,
+  DamagedRecordError,
   GraphTooLargeError,
   QueueFullError,
   SessionFullError,
@@ -14,6 +15,7 @@ import { FileQuotaError, NoBucketError } from '../file-store.js';
 const CLASSES = {
   ContextTooLargeError,
   ConversationChangedError,
+  DamagedRecordError,
   FileQuotaError,
   GraphTooLargeError,
   NoBucketError,

@@ -1,25 +1,28 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { Tenant } from '../../access/index.js';
-import type { Item, Origin } from '../../protocol/index.js';
+import type { Item } from '../../protocol/index.js';
 import { ContextTooLargeError, WriteLockLostError } from '../errors.js';
 import type { InProcessLock } from '../in-process/locks.js';
 import { toKey } from '../keys.js';
 import type { PageRequest } from '../page.js';
 import { pageOfItems } from '../page-of-items.js';
 import type { ResponseRecord, ResponseStore } from '../response-store.js';
-import { readItems, readResponse, type StoredResponse, toBody, withMetadata } from '../stored-response.js';
+import {
+  contextRecord,
+  readItem,
+  readItems,
+  readOrigin,
+  readResponse,
+  responseRecord,
+  type StoredResponse,
+  toBody,
+  withMetadata,
+} from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { ThreadGroup } from './executed.js';
 import type { SqliteLog } from './log.js';
-import {
-  type ItemPage,
-  type NewResponse,
-  readItemPage,
-  type SaveOutcome,
-  toNewResponse,
-  toTexts,
-} from './new-response.js';
+import { type NewResponse, type SaveOutcome, toNewResponse, toTexts } from './new-response.js';
 import { bookmarking } from './statements/bookmarks.js';
 import { labelEntering, responseInsertion } from './statements/insert-response.js';
 import { leaving, MEMBER, type MemberRow } from './statements/leave-sessions.js';
@@ -33,6 +36,15 @@ interface ItemPlace {
   readonly response: number;
   readonly column: 'input' | 'output';
   readonly place: number;
+}
+
+/**
+ * A page of input items, as `readItems` takes them. Texts cross threads, not objects: clients choose how deep these are, and a thread fails to
+ * receive what it could still parse.
+ */
+export interface InputPage {
+  readonly items: string;
+  readonly hasMore: boolean;
 }
 
 /** A transcript. */
@@ -69,7 +81,9 @@ export function sqliteResponses(database: DatabaseSync, now: () => number, maxBy
   const sessionOfResponse = database.prepare(
     'SELECT r.session_id FROM tenants t JOIN responses r ON r.owner = t.owner WHERE t.key = ? AND r.id = ?',
   );
-  const select = database.prepare(`SELECT r.body, r.status, r.output FROM responses r WHERE ${VISIBLE} AND r.id = ?4`);
+  const select = database.prepare(
+    `SELECT r.id, r.body, r.status, r.output FROM responses r WHERE ${VISIBLE} AND r.id = ?4`,
+  );
   // `NOT INDEXED`: the responses are found by their numbers.
   const hide = database.prepare(
     `WITH RECURSIVE ${SUBTREE}
@@ -116,7 +130,8 @@ export function sqliteResponses(database: DatabaseSync, now: () => number, maxBy
     if (held !== undefined) {
       const { response, column, place } = held;
       const name = `${column} ${response}`;
-      const items = parsed.get(name) ?? readItems(columns[column].get(response)?.['texts'] as string);
+      const items =
+        parsed.get(name) ?? readItems(columns[column].get(response)?.['texts'] as string, `the item ${key}`);
       parsed.set(name, items);
       return JSON.stringify(items[place]);
     }
@@ -181,11 +196,11 @@ export function sqliteResponses(database: DatabaseSync, now: () => number, maxBy
     },
 
     /** A page of its input; undefined when it is not found. */
-    inputItems: (tenant: string, id: string, page: PageRequest, within?: string): ItemPage | undefined => {
+    inputItems: (tenant: string, id: string, page: PageRequest, within?: string): InputPage | undefined => {
       const row = selectInput.get(...lookValues(tenants, tenant, now(), within), toKey(id)) as
         { input: string | null } | undefined;
       if (row === undefined) return undefined;
-      const { data, hasMore } = pageOfItems(readItems(row.input), page);
+      const { data, hasMore } = pageOfItems(readItems(row.input, responseRecord(id)), page);
       return { items: data.map((item) => JSON.stringify(item)).join(','), hasMore };
     },
 
@@ -224,10 +239,12 @@ export function responsesOf({ thread, health, locks, tombstones, log, conversati
   const { get, chain, inputItems, items } = thread.reading({
     get: readResponse,
     chain: ({ items: texts, origin, ...rest }) => {
-      return { ...rest, items: readItems(texts), origin: origin === null ? null : (JSON.parse(origin) as Origin) };
+      const record = contextRecord(rest.responseId);
+      return { ...rest, items: readItems(texts, record), origin: readOrigin(origin, record) };
     },
-    inputItems: readItemPage,
-    items: (found) => new Map([...found].map(([id, text]) => [id, JSON.parse(text) as Item])),
+    // The thread has read these itself.
+    inputItems: ({ items: texts, hasMore }) => ({ data: readItems(texts, 'a page of input items'), hasMore }),
+    items: (found) => new Map([...found].map(([id, text]) => [id, readItem(text, `the item ${id}`)])),
   });
 
   /**

@@ -1,8 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { Tenant } from '../../access/index.js';
-import type { Origin, ResponseObject } from '../../protocol/index.js';
-import { type BackgroundRuns, type Ending, type QueueBounds, toResponseRecord } from '../background-runs.js';
+import {
+  type BackgroundRuns,
+  type Ending,
+  type QueueBounds,
+  readRun,
+  toResponseRecord,
+  toUnfinished,
+} from '../background-runs.js';
 import { ContextTooLargeError, QueueFullError, RunLostError, WriteLockLostError } from '../errors.js';
 import type { Run } from '../event-log.js';
 import type { InProcessJobQueue } from '../in-process/jobs.js';
@@ -11,7 +17,7 @@ import type { RunGate } from '../in-process/run-gate.js';
 import { toKey } from '../keys.js';
 import { type BatchColumns, readLog, toBatchColumns } from '../log-columns.js';
 import type { ResponseStore } from '../response-store.js';
-import { readItems, toBody } from '../stored-response.js';
+import { contextRecord, readItems, readOrigin, responseRecord, toBody } from '../stored-response.js';
 import { conversationLock } from '../write-lock.js';
 import type { ThreadGroup } from './executed.js';
 import { type SqliteJobs, type StoredJob, toStoredJob, withId } from './jobs.js';
@@ -180,7 +186,7 @@ export function sqliteRuns(
       let place = null;
       if (conversation !== null) {
         // What is stored has no ids beside it.
-        const before = turnInput(toTexts(readItems(run.input)));
+        const before = turnInput(toTexts(readItems(run.input, responseRecord(id))));
         place = appendTurn(owner, conversation, [...before, ...after], bytesOf(before) + bytesOf(after));
       }
       update.run(
@@ -219,10 +225,11 @@ export function sqliteRuns(
       return rows.map((row) => String(row['id']));
     },
 
-    queuedBefore: (createdBefore: number, limit: number): readonly Pick<Run, 'tenant' | 'responseId'>[] => {
+    /** The tenants as JSON, and the ids. */
+    queuedBefore: (createdBefore: number, limit: number): readonly (readonly [tenant: string, id: string])[] => {
       // Without a limit, SQLite wants none.
       const rows = waiting.all(createdBefore / 1000, Number.isFinite(limit) ? limit : -1);
-      return rows.map(({ tenant, id }) => ({ tenant: JSON.parse(String(tenant)) as Tenant, responseId: String(id) }));
+      return rows.map(({ tenant, id }) => [String(tenant), String(id)]);
     },
   };
 }
@@ -267,22 +274,19 @@ export function runsOf(parts: Parts): BackgroundRuns {
       const started = await gate.pass(run, () => thread.call('start', run.tenant, run.responseId, run.attempt));
       if (started === undefined) return undefined;
       if (started === 'too large') throw new ContextTooLargeError(maxContextBytes, 'previous_response_id');
-      const { turn, sessionId, attempts, isRestart, input, context, isInConversation, parent, log: batches } = started;
-      return thread.decode(() => ({
-        turn,
-        input: readItems(input),
-        context: readItems(context),
+      const { input, context, isInConversation, parent, log: batches, ...rest } = started;
+      return {
+        ...rest,
+        input: readItems(input, responseRecord(run.responseId)),
+        context: readItems(context, contextRecord(run.responseId)),
         parent: parent && {
           responseId: parent.id,
-          origin: parent.origin === null ? null : (JSON.parse(parent.origin) as Origin),
+          origin: readOrigin(parent.origin, responseRecord(parent.id)),
           isInConversation,
           expiresAt: parent.expires_at,
         },
-        sessionId,
-        log: readLog(batches),
-        attempts,
-        isRestart,
-      }));
+        log: readLog(batches, run.responseId),
+      };
     },
 
     handBack: (run) => gate.pass(run, () => thread.call('handBack', run.tenant, run.responseId, run.attempt)),
@@ -307,12 +311,7 @@ export function runsOf(parts: Parts): BackgroundRuns {
       const ended = await gate.closeFor(run, async () => {
         const found = await thread.call('findOpen', tenant, responseId, attempt ?? null, within);
         if (found?.isOpen !== true) return found && 'unchanged';
-        const unfinished = thread.decode(() => ({
-          response: JSON.parse(found.body) as ResponseObject,
-          turn: found.turn,
-          log: readLog(found.log),
-        }));
-        const ending = compose(unfinished);
+        const ending = compose(toUnfinished(tenant, responseId, found, found.log));
         // Only a deletion can have come in between.
         if (ending === undefined || !(await end(run, null, ending))) return 'unchanged';
         if (ending.uselessJob !== undefined) queue.remove(ending.uselessJob);
@@ -325,7 +324,7 @@ export function runsOf(parts: Parts): BackgroundRuns {
     unfinished: (tenant, responseId, { cascade }, within) =>
       thread.call('unfinished', tenant, responseId, cascade, within),
 
-    ...thread.contract(['queuedBefore']),
+    queuedBefore: async (...asked) => (await thread.call('queuedBefore', ...asked)).flatMap((row) => readRun(...row)),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 import type { OutageLog } from '../../logging/index.js';
+import { DamagedRecordError } from '../errors.js';
 import { toKey } from '../keys.js';
 import type { DeletionNotices } from '../notices.js';
 import { readItems } from '../stored-response.js';
@@ -43,6 +44,7 @@ export function sqliteTombstones(database: DatabaseSync, now: () => number) {
     RETURNING ${MEMBER}, parent, input, output`,
   );
   const leaveItem = database.prepare('DELETE FROM item_places WHERE owner = ? AND key = ? AND response = ?');
+  const leaveAllItems = database.prepare('DELETE FROM item_places WHERE owner = ? AND response = ?');
   const leave = leaving(database);
   const { bookmarkExpired, purgeBookmarks } = bookmarking(database);
   const purgeClaims = purging(database, 'claims', 'owner, name');
@@ -54,15 +56,26 @@ export function sqliteTombstones(database: DatabaseSync, now: () => number) {
   const endRun = database.prepare('DELETE FROM runs WHERE response = ?');
   const dropLog = database.prepare('DELETE FROM event_log WHERE response = ?');
 
+  const leaveItems = (response: number, { owner, input, output }: FreedRow): void => {
+    const record = 'the items of a response';
+    try {
+      for (const { id } of [...readItems(input, record), ...readItems(output, record)]) {
+        leaveItem.run(owner, toKey(id), response);
+      }
+    } catch (error) {
+      if (!(error instanceof DamagedRecordError)) throw error;
+      // All of the owner are looked at: no index has them by their response.
+      leaveAllItems.run(owner, response);
+    }
+  };
+
   /** The number of its parent, which may be free now; null if there is none, or if it is still needed. */
   const freeOne = (response: number): number | null => {
     // The response may have expired since the last sweep.
     bookmarkExpired(response, now());
     const row = free.get(response, now()) as unknown as FreedRow | undefined;
     if (row === undefined) return null;
-    for (const { id } of [...readItems(row.input), ...readItems(row.output)]) {
-      leaveItem.run(row.owner, toKey(id), response);
-    }
+    leaveItems(response, row);
     leave(row);
     unlabel.run(response);
     if (endRun.run(response).changes > 0) dropLog.run(response);

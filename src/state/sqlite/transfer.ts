@@ -1,10 +1,11 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 import type { Tenant } from '../../access/index.js';
-import { StoreUnavailableError } from '../errors.js';
+import { DamagedRecordError } from '../errors.js';
 import type { InProcessJobQueue } from '../in-process/jobs.js';
 import { toKey } from '../keys.js';
 import { readLog } from '../log-columns.js';
+import { readRecord } from '../read-record.js';
 import { type MovedJob, type MovedRecord, StateTransfer, StateTransferError } from '../state-transfer.js';
 import type { ThreadGroup } from './executed.js';
 import { type SqliteJobs, type StoredJob, toStoredJob } from './jobs.js';
@@ -52,7 +53,7 @@ export function sqliteTransfer(database: DatabaseSync, log: SqliteLog) {
     `CASE WHEN ${key} LIKE ' %' THEN (SELECT n.body FROM responses n WHERE n.owner = r.owner AND n.id = ${key}) END`;
   // What a response continues was stored before it, and has a smaller number. By the index of the owner all would be sorted for each part.
   const responses = database.prepare(
-    `SELECT r.response, r.session_id, r.status, r.expires_at, r.origin, r.body, r.inherited, r.input, r.output,
+    `SELECT r.response, r.id, r.session_id, r.status, r.expires_at, r.origin, r.body, r.inherited, r.input, r.output,
       r.output_with_given, p.id AS parent_id, CASE WHEN p.id LIKE ' %' THEN p.body END AS parent_body,
       ${bodyOfDigest('r.session_id')} AS session_body, c.id AS conversation_id, r.conversation_end,
       ${SESSIONS} AS sessions, b.turn, b.is_stream, b.attempts, b.log_expires_at
@@ -221,16 +222,16 @@ export class SqliteTransfer extends StateTransfer {
     );
     for await (const row of responses) {
       const batches = row.turn === null ? [] : await thread.call('events', row.response);
-      yield this.decode(`row ${row.response} of responses`, () => toMovedResponse(row, readLog(batches)));
+      yield this.decode(`row ${row.response} of responses`, () => toMovedResponse(row, readLog(batches, row.id)));
     }
   }
 
   /** Throws StateTransferError for text that cannot be parsed, with the place of it: who exports may be about to leave a damaged file. */
   private decode<T>(place: string, read: () => T): T {
     try {
-      return this.thread.decode(read);
+      return read();
     } catch (cause) {
-      if (!(cause instanceof StoreUnavailableError)) throw cause;
+      if (!(cause instanceof DamagedRecordError)) throw cause;
       throw new StateTransferError(`${place}: ${cause.message}`, { cause });
     }
   }
@@ -241,7 +242,12 @@ export class SqliteTransfer extends StateTransfer {
       (row) => row.number,
     );
     for await (const { number, queue, id, data } of jobs) {
-      yield { kind: 'job', queue, id, data: this.decode(`row ${number} of jobs`, () => JSON.parse(data) as object) };
+      yield {
+        kind: 'job',
+        queue,
+        id,
+        data: this.decode(`row ${number} of jobs`, () => readRecord(data, `the job ${id} of the queue ${queue}`)),
+      };
     }
   }
 

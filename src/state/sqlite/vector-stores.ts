@@ -2,19 +2,23 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import type { Tenant } from '../../access/index.js';
 import { toKey } from '../keys.js';
+import { readTenant } from '../read-record.js';
+import { readable } from '../readable-page.js';
 import { type Owner, SQLITE } from '../sql/dialect.js';
 import { adHoc } from '../sql/statement.js';
 import {
-  type AboutRow,
   type ByFile,
   type ById,
+  fileColumns,
+  type FileRow,
   orphanDocuments,
   vectorStoreStatements,
   WAITS,
 } from '../sql/statements/vector-stores.js';
 import { immediate, rowOf, rowsOf, type Steps } from '../sql/steps.js';
 import { type FileColumns, SqlVectorStores, type StoreColumns, VECTOR_STORE_MODES } from '../sql/vector-stores.js';
-import { type ClaimedFile, type HeldStore, inTurn, type StoreFile, type WaitingFile } from '../vector-stores.js';
+import { type ClaimedFile, type HeldStore, inTurn, type WaitingFile } from '../vector-stores.js';
+import { readWaiting } from '../sql/stored-vector-stores.js';
 import { tenantNumbers } from './statements/visible.js';
 import { statementRunner } from './run-statements.js';
 
@@ -46,9 +50,9 @@ const STATEMENTS = {
   ),
   waiting: adHoc<
     readonly [owner: Owner, now: number, held: readonly string[], most: number],
-    AboutRow & { readonly place: number }
+    FileRow & { readonly place: number }
   >(
-    `SELECT place, about FROM vector_store_files
+    `SELECT place, ${fileColumns(SQLITE.number)} FROM vector_store_files
     WHERE ${WAITS} AND owner = $1 AND claimed_until <= $2 AND NOT ${SQLITE.isIn('store_id', '$3')}
     ORDER BY place LIMIT $4`,
   ),
@@ -86,21 +90,23 @@ class SqliteVectorStores extends SqlVectorStores {
     until: number,
     heldBack: readonly HeldStore[] = [],
   ): Steps<readonly ClaimedFile[]> {
-    const lines: (WaitingFile & AboutRow & { readonly tenant: Tenant })[] = [];
+    const lines: (WaitingFile & FileRow & { readonly tenant: Tenant })[] = [];
     for (let row = yield* rowOf(STATEMENTS.nextWaiting, [-1]); row !== undefined;) {
       const { owner } = row;
-      const tenant = JSON.parse(row.tenant) as Tenant;
+      const name = row.tenant;
+      const tenant = readable('?', () => readTenant(name, `the tenant ${owner} of vector stores`));
+      row = yield* rowOf(STATEMENTS.nextWaiting, [owner]);
+      if (tenant === undefined) continue;
       const served = (yield* rowOf(STATEMENTS.lastServed, [owner]))?.served ?? 0;
       const held = heldBack.flatMap((each) => (each.tenant === tenant ? [toKey(each.storeId)] : []));
       const files = yield* rowsOf(STATEMENTS.waiting, [owner, now, held, most]);
       lines.push(...files.map((file, turn) => ({ ...file, turn, served, tenant })));
-      row = yield* rowOf(STATEMENTS.nextWaiting, [owner]);
     }
     const claimed: ClaimedFile[] = [];
-    for (const { place, tenant, about } of inTurn(lines).slice(0, most)) {
+    for (const { place, tenant, ...row } of inTurn(lines).slice(0, most)) {
       const { attempt = 0 } = (yield* rowOf(STATEMENTS.nextAttempt, [])) ?? {};
       const { tries = 0 } = (yield* rowOf(STATEMENTS.claim, [attempt, until, place])) ?? {};
-      claimed.push({ ...(JSON.parse(about) as StoreFile), tenant, attempt, tries });
+      claimed.push({ ...readWaiting(row), tenant, attempt, tries });
     }
     return claimed;
   }

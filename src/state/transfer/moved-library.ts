@@ -83,7 +83,12 @@ export async function* readLibrary(
   }
 }
 
-type ForwardPage = { readonly limit: number; readonly order: 'asc'; readonly after?: string };
+interface ForwardPage {
+  readonly limit: number;
+  readonly order: 'asc';
+  readonly after?: string;
+  readonly damaged: 'refuse';
+}
 
 /** All entries of a list, page by page. */
 async function* all<T extends { readonly id: string }>(
@@ -91,7 +96,8 @@ async function* all<T extends { readonly id: string }>(
 ): AsyncGenerator<T> {
   let after: string | undefined;
   for (;;) {
-    const { data, hasMore } = await list({ limit: PAGE, order: 'asc', ...(after === undefined ? {} : { after }) });
+    const from = after === undefined ? {} : { after };
+    const { data, hasMore } = await list({ limit: PAGE, order: 'asc', damaged: 'refuse', ...from });
     yield* data;
     after = data.at(-1)?.id;
     if (!hasMore) return;

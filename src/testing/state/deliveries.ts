@@ -60,9 +60,10 @@ export class Deliveries {
     await this.worker.stop();
   }
 
-  private async deliver({ data, attempt, signal }: Job): Promise<void> {
+  private async deliver({ id, data, attempt, signal }: Job): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     this.all.push({
+      id,
       data,
       attempt,
       signal,

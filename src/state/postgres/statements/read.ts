@@ -7,7 +7,7 @@ import { OUTPUT_OF_RESPONSE, type Viewer, VISIBLE } from './visible.js';
 /** One response. */
 export const GET = prepared<readonly [...Viewer, responseId: string], StoredResponse>(
   'get',
-  `SELECT r.body, r.status, ${OUTPUT_OF_RESPONSE} AS output FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4`,
+  `SELECT r.id, r.body, r.status, ${OUTPUT_OF_RESPONSE} AS output FROM antiphon.responses r WHERE ${VISIBLE} AND r.id = $4`,
 );
 
 /** Replaces the body of a response with an answer, and the labels by which it is found. The bytes are those of the body as it was. */
@@ -122,6 +122,7 @@ type Values = readonly [...Viewer, responseId: string, cursor: string | null, li
 export interface InputItemRow {
   readonly known: boolean;
   readonly found: boolean;
+  readonly id: string | null;
   readonly body: string | null;
 }
 
@@ -138,11 +139,12 @@ export function inputItems(request: Pick<PageRequest, 'order' | 'before'>): Stat
     ), cursor AS (
       SELECT position FROM input WHERE item_key = $5 LIMIT 1
     ), page AS (
-      SELECT position, body FROM input
+      SELECT position, item_key, body FROM input
       WHERE $5::text IS NULL OR position ${comparison} (SELECT position FROM cursor)
       ORDER BY position ${direction} LIMIT $6
     )
-    SELECT EXISTS (SELECT FROM response) AS known, $5::text IS NULL OR EXISTS (SELECT FROM cursor) AS found, page.body
+    SELECT EXISTS (SELECT FROM response) AS known, $5::text IS NULL OR EXISTS (SELECT FROM cursor) AS found,
+      page.item_key AS id, page.body
     FROM (SELECT) once LEFT JOIN page ON true ORDER BY page.position ${direction}`,
   );
 }

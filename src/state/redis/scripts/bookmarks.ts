@@ -55,8 +55,8 @@ local function kept(id) return redis.call('GET', base .. ':gone:' .. id) end
 local function parentOf(id)
   local parent = redis.call('HGET', at(id), 'parent')
   if parent then return parent end
-  local text = kept(id)
-  return text and cjson.decode(text).parent
+  local isRead, gone = pcall(cjson.decode, kept(id) or '')
+  return isRead and type(gone) == 'table' and gone.parent
 end
 
 local id, text = ARGV[2], kept(ARGV[2])

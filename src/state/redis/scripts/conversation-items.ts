@@ -5,9 +5,9 @@ import { CONVERSATIONS } from './conversations.js';
 import { GRACE_MS } from './indexes.js';
 import { LOCKS } from './locks.js';
 
-/** A page of items, JSON, in the direction in which they were read; or why there is none. */
+/** A page of items, each with its position and its JSON, in the direction in which they were read; or why there is none. */
 export type ConversationItems =
-  | readonly [outcome: 'page', hasMore: 0 | 1, items: readonly string[]]
+  | readonly [outcome: 'page', hasMore: 0 | 1, items: readonly (readonly [position: string, item: string])[]]
   | readonly [outcome: 'not_found' | 'unknown_cursor'];
 
 /**
@@ -32,7 +32,7 @@ if ARGV[2] ~= '' then
   end
   start = '(' .. position .. '-0'
 end
-local texts, bytes = {}, 0
+local items, bytes = {}, 0
 repeat
   -- Few at a time: items can be large.
   local batch = redis.call(command, base .. ':items', start, stop, 'COUNT', 8)
@@ -41,12 +41,12 @@ repeat
     local text = entry[2][2]
     if entry[2][1] == 'item' then
       bytes = bytes + #text
-      if #texts == limit or (#texts > 0 and bytes > ${PAGE_BYTES}) then return {'page', 1, texts} end
-      texts[#texts + 1] = text
+      if #items == limit or (#items > 0 and bytes > ${PAGE_BYTES}) then return {'page', 1, items} end
+      items[#items + 1] = {string.match(entry[1], '%d+'), text}
     end
   end
 until #batch < 8
-return {'page', 0, texts}`);
+return {'page', 0, items}`);
 
 /** An item, JSON; `item` is null when it is not there. */
 export type ConversationItem = readonly [outcome: 'found', item: string | null] | readonly [outcome: 'not_found'];

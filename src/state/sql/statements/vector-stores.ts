@@ -17,6 +17,15 @@ export interface AboutRow {
   readonly about: string;
 }
 
+/** What the columns of a file say of it, whose keys are its ids. */
+export interface FileRow extends AboutRow {
+  readonly store_id: string;
+  readonly id: string;
+  readonly created_at: number;
+  readonly batch_id: string | null;
+  readonly bytes: number;
+}
+
 /** The condition of a file that waits to be indexed. */
 export const WAITS = `status = 'in_progress' AND gone_at IS NULL`;
 
@@ -37,6 +46,7 @@ export function vectorStoreStatements(
     string,
   ];
   const find = `SELECT about FROM ${stores} WHERE owner = $1 AND id = $2 AND gone_at IS NULL`;
+  const columns = fileColumns(number);
   const findFile = `SELECT about FROM ${files} WHERE ${OF_FILE} AND gone_at IS NULL`;
   return {
     /** Stores of a tenant are created, and room is set aside, one at a time, so that its quotas hold. */
@@ -65,13 +75,13 @@ export function vectorStoreStatements(
     ),
     findFile: prepared<ByFile, AboutRow>('find_store_file', findFile),
     holdFile: prepared<ByFile, AboutRow>('hold_store_file', `${findFile} ${held}`),
-    holdClaimed: prepared<ByClaim, AboutRow>(
+    holdClaimed: prepared<ByClaim, FileRow>(
       'hold_claimed_file',
-      `SELECT about FROM ${files} WHERE ${OF_FILE} AND attempt = $4 AND ${WAITS} ${held}`,
+      `SELECT ${columns} FROM ${files} WHERE ${OF_FILE} AND attempt = $4 AND ${WAITS} ${held}`,
     ),
-    holdBatchFiles: prepared<ByFile, AboutRow>(
+    holdBatchFiles: prepared<ByFile, FileRow>(
       'hold_batch_files',
-      `SELECT about FROM ${files} WHERE ${OF_STORE} AND batch_id = $3 AND ${WAITS} ORDER BY place ${held}`,
+      `SELECT ${columns} FROM ${files} WHERE ${OF_STORE} AND batch_id = $3 AND ${WAITS} ORDER BY place ${held}`,
     ),
     writeFile: prepared<
       readonly [...ByFile, status: string, bytes: number, about: string, unfoundAt: number | null],
@@ -94,9 +104,9 @@ export function vectorStoreStatements(
       `SELECT status, ${number('count(*)')} AS files, ${number('sum(bytes)')} AS bytes FROM ${files}
       WHERE ${OF_STORE} AND gone_at IS NULL AND (${text('$3')} IS NULL OR batch_id = $3) GROUP BY status`,
     ),
-    storesOf: prepared<ById, AboutRow>(
+    storesOf: prepared<ById, { readonly store_id: string }>(
       'stores_of_file',
-      `SELECT about FROM ${files} WHERE owner = $1 AND id = $2 AND gone_at IS NULL ORDER BY place`,
+      `SELECT store_id FROM ${files} WHERE owner = $1 AND id = $2 AND gone_at IS NULL ORDER BY place`,
     ),
     addBatch: prepared<readonly [...ByFile, createdAt: number, about: string], never>(
       'add_store_batch',
@@ -167,6 +177,12 @@ export function vectorStoreStatements(
       `UPDATE ${stores} SET expires_at = NULL WHERE expires_at <= $1`,
     ),
   };
+}
+
+/** The columns of a `FileRow`. `table`: what they are columns of, with a dot. */
+export function fileColumns(number: SqlDialect['number'], table = ''): string {
+  const [createdAt, bytes] = [number(`${table}created_at`), number(`${table}bytes`)];
+  return `${table}about, ${table}store_id, ${table}id, ${createdAt} AS created_at, ${table}batch_id, ${bytes} AS bytes`;
 }
 
 /**

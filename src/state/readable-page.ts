@@ -1,0 +1,55 @@
+import { Logger } from '@nestjs/common';
+
+import { RecentMap } from '../recent-map.js';
+import { DamagedRecordError } from './errors.js';
+import type { Page, PageRequest } from './page.js';
+
+/** How many damaged records are remembered as told. */
+const MOST_TOLD = 10_000;
+
+const logger = new Logger('State');
+const told = new RecentMap<true>(MOST_TOLD);
+
+/** What is read as `read` does; undefined for a damaged record, which is left out and logged once per process. */
+export function readable<T>(tenant: string, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof DamagedRecordError)) throw error;
+    tellDamage(tenant, error);
+    return undefined;
+  }
+}
+
+/** Logs that a record of a tenant is damaged, once per process. */
+export function tellDamage(tenant: string, { record, message }: DamagedRecordError): void {
+  const key = JSON.stringify([tenant, record]);
+  if (!told.has(key)) {
+    const remedy = record.startsWith('/') ? `DELETE ${record} removes it` : 'restore it from a backup';
+    logger.warn(`${message}. Tenant '${tenant}' cannot read it, and lists leave it out: ${remedy}`);
+  }
+  told.set(key, true);
+}
+
+/**
+ * The page of a list without its damaged records. Where a page has nothing else but more follows, the next one is read: clients take an
+ * empty page for the end. `idOf`: the id of a row as a cursor, without reading the record. Throws what `ask` throws.
+ */
+export async function readablePage<Row, T, Found extends Page<Row> | undefined, Asked extends PageRequest>(
+  tenant: string,
+  page: Asked,
+  ask: (page: Asked) => Promise<Found>,
+  read: (row: Row) => T,
+  idOf: (row: Row) => string,
+): Promise<Page<T> | Extract<Found, undefined>> {
+  for (let asked = page; ;) {
+    const found = await ask(asked);
+    if (found === undefined) return found as Extract<Found, undefined>;
+    if (page.damaged === 'refuse') return { data: found.data.map(read), hasMore: found.hasMore };
+    const data = found.data.flatMap((row) => readable(tenant, () => [read(row)]) ?? []);
+    // The last row that was read: a page that ends before a cursor was turned round.
+    const last = asked.before === undefined ? found.data.at(-1) : found.data[0];
+    if (data.length > 0 || !found.hasMore || last === undefined) return { data, hasMore: found.hasMore };
+    asked = { ...asked, [asked.before === undefined ? 'after' : 'before']: idOf(last) };
+  }
+}

@@ -1,0 +1,291 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type OpenAI from 'openai';
+import { toFile } from 'openai';
+
+import { pause } from '../support/pause.js';
+import { ServiceLog } from '../support/service-log.js';
+import { type Service, startService } from '../support/service.js';
+import { EVERY_STATE, type TestState } from '../support/state-backends.js';
+import { damage, type StoredText } from './damage.js';
+
+/** What is in a list, and where one of its entries is stored. */
+interface Listed {
+  readonly kind: string;
+  readonly stored: StoredText;
+  /** Stores four; resolves with the path of the list and their ids, oldest first. */
+  readonly fill: (service: Service) => Promise<readonly [list: string, ids: readonly string[]]>;
+}
+
+const RESPONSES: Listed = {
+  kind: 'a response',
+  stored: { column: 'responses.body', redis: { key: (id) => `:r:${id}:body` } },
+  fill: async (service) => ['/responses', await four(async () => (await ask(service)).id)],
+};
+
+const ITEMS: Listed = {
+  kind: 'an item of a conversation',
+  stored: {
+    column: 'conversation_items.body',
+    where: `body LIKE '%"' || $1 || '"%'`,
+    redis: { key: () => ':items', entryWith: true },
+  },
+  fill: async (service) => {
+    const { conversations } = service.client();
+    const { id } = await conversations.create({});
+    const ids = await four(async (index) => {
+      const item = { type: 'message', role: 'user', content: `Message ${index}` } as const;
+      return (await conversations.items.create(id, { items: [item] })).data[0]?.id ?? '';
+    });
+    return [`/conversations/${id}/items`, ids];
+  },
+};
+
+const FILES: Listed = {
+  kind: 'a file',
+  stored: { column: 'files.about' },
+  fill: async (service) => ['/files', await four(() => upload(service))],
+};
+
+const STORES: Listed = {
+  kind: 'a vector store',
+  stored: { column: 'vector_stores.about' },
+  fill: async (service) => [
+    '/vector_stores',
+    await four(async () => (await service.client().vectorStores.create({})).id),
+  ],
+};
+
+const STORE_FILES: Listed = {
+  kind: 'a file in a vector store',
+  stored: { column: 'vector_store_files.about' },
+  fill: async (service) => {
+    const { vectorStores } = service.client();
+    const { id } = await vectorStores.create({});
+    const ids = await four(async () => {
+      const fileId = await upload(service);
+      await vectorStores.files.createAndPoll(id, { file_id: fileId }, { pollIntervalMs: 5 });
+      return fileId;
+    });
+    return [`/vector_stores/${id}/files`, ids];
+  },
+};
+
+/** The turn of a background response. */
+const TURN: StoredText = {
+  column: 'runs.turn',
+  where: 'response = (SELECT response FROM responses WHERE id = $1)',
+  postgres: { column: 'background_runs.turn', where: 'response_id = $1' },
+  redis: { key: (id) => `:r:${id}:turn` },
+};
+
+/** The input of a response. */
+const INPUT: StoredText = {
+  column: 'responses.input',
+  postgres: { column: 'items.body', where: `response_id = $1 AND kind = 'input'` },
+  redis: { key: (id) => `:r:${id}:input` },
+};
+
+const GREETING = { model: 'gpt-5', input: 'Hello' } as const;
+
+const DURABLE = EVERY_STATE.filter(({ state }) => state !== 'memory');
+
+describe.each(DURABLE)('a state with damage in $state', (kind) => {
+  let state: TestState;
+
+  beforeEach(async () => {
+    state = await kind.open();
+  });
+  afterEach(() => state.drop());
+
+  const start = (): Promise<Service> => startService({ environment: { ...state.environment } });
+  /** Has a service run no background response but the first one, with SQLite, which no other process can run. */
+  const still =
+    kind.state === 'sqlite'
+      ? { BACKGROUND_MAX_RUNNING: '1', SIMULATOR_BACKGROUND_LATENCY: '600000/1', DRAIN_TIMEOUT_MS: '1' }
+      : { BACKGROUND_MAX_RUNNING: '0' };
+
+  // Redis leaves files to VECTOR_STORE_URL.
+  const kinds = [RESPONSES, ITEMS, ...(kind.state === 'redis' ? [] : [FILES, STORES, STORE_FILES])];
+  const cases = kinds.flatMap((listed) => ['xxxx', '{}'].map((text) => ({ ...listed, text })));
+  const shapes = ['null', '[]', '"x"'].map((text) => ({ ...RESPONSES, text }));
+
+  it.each([...cases, ...shapes])(
+    '$kind that is stored as $text takes nothing else with it',
+    async ({ fill, stored, text }) => {
+      const [list, ids] = await filled(fill);
+      const [first, second = '', third = '', last] = ids;
+      for (const id of [second, third]) await damage(kind, state, stored, id, text);
+      await using service = await start();
+      using log = ServiceLog.begin();
+      // A page of damaged entries only does not end the list.
+      for (const [query, wanted] of [
+        ['order=asc', [first, last]],
+        ['order=desc', [last, first]],
+      ] as const) {
+        expect(await pagesOf(service, `${list}?limit=1&${query}`)).toEqual(wanted);
+      }
+      expect(await idsIn(service, `${list}?limit=1&order=asc&before=${last}`)).toEqual([first]);
+      expect(await idsIn(service, `${list}?limit=1&order=asc&after=${second}`)).toEqual([last]);
+      const told = log.complaints.filter((line) => line.includes('removes it'));
+      expect(told).toHaveLength(2);
+      expect(told.join('\n')).toContain(`DELETE /v1${list}/${second} removes it`);
+
+      const read = await send(service, 'GET', `${list}/${second}`);
+      expect(read).toMatchObject({ status: 500, body: { error: { code: 'server_error' } } });
+      expect(JSON.stringify(read.body)).toContain(
+        `What is stored of /v1${list}/${second} is damaged and cannot be read.`,
+      );
+      expect(await send(service, 'DELETE', `${list}/${second}`)).toMatchObject({ status: 200 });
+      expect(await send(service, 'GET', `${list}/${second}`)).toMatchObject({ status: 404 });
+      expect(await idsIn(service, `${list}?order=asc`)).toEqual([first, last]);
+    },
+  );
+
+  it.each<readonly [part: string, stored: StoredText, text: string]>([
+    ['turn', TURN, 'xxxx'],
+    ['turn', TURN, 'null'],
+    ['turn', TURN, '{"jobId":"x","admitted":{}}'],
+    ['input', INPUT, 'xxxx'],
+    ['input', INPUT, 'null'],
+    ['body', RESPONSES.stored, 'xxxx'],
+  ])('a background response whose %s is damaged ends as failed, which is logged once', async (part, stored, text) => {
+    const id = await queued();
+    await damage(kind, state, stored, id, text);
+    const log = new ServiceLog();
+    await using service = await startService({
+      environment: { ...state.environment },
+      imports: [log.asModule()],
+    });
+    const ended = await whenOver(service, id);
+    // Its body is that of its creation: the turn, which is whole, writes another one.
+    if (part === 'body') expect(ended).toMatchObject({ id, status: 'completed' });
+    else {
+      expect(ended).toMatchObject({ id, status: 'failed', error: { code: 'server_error' } });
+      expect(ended.error?.message).toContain('is damaged and cannot be read');
+      expect(log.complaints.filter((line) => line.includes(id))).toHaveLength(1);
+    }
+    expect(await send(service, 'DELETE', `/responses/${id}`)).toMatchObject({ status: 200 });
+  });
+
+  it.each<readonly [part: string, stored: StoredText]>([
+    ['turn', TURN],
+    ['body', RESPONSES.stored],
+  ])('a background response whose %s is damaged can be cancelled and deleted', async (_part, stored) => {
+    const ids = [await queued(), await queued()];
+    for (const id of ids) await damage(kind, state, stored, id, 'xxxx');
+    await using service = await startService({ environment: { ...state.environment, ...still } });
+    const [cancelled = '', deleted = ''] = ids;
+    expect(await send(service, 'POST', `/responses/${cancelled}/cancel`)).toMatchObject({
+      ...{ status: 200, body: { id: cancelled, status: 'cancelled' } },
+    });
+    expect(await send(service, 'GET', `/responses/${cancelled}`)).toMatchObject({ body: { status: 'cancelled' } });
+    expect(await send(service, 'DELETE', `/responses/${deleted}`)).toMatchObject({ status: 200 });
+    expect(await send(service, 'GET', `/responses/${deleted}`)).toMatchObject({ status: 404 });
+  });
+
+  it('a response that continues a damaged one is refused, and named', async () => {
+    const id = await filled(async (service) => (await ask(service)).id);
+    await damage(kind, state, INPUT, id, 'xxxx');
+    await using service = await start();
+    const refused = service.client({ maxRetries: 0 }).responses.create({ ...GREETING, previous_response_id: id });
+    await expect(refused).rejects.toMatchObject({
+      ...{ status: 500, message: expect.stringContaining(`the context up to /v1/responses/${id} is damaged`) },
+    });
+  });
+
+  it('a turn of a conversation with a damaged item is refused until the item is deleted', async () => {
+    const [list, [id = '']] = await filled(ITEMS.fill);
+    await damage(kind, state, ITEMS.stored, id, 'xxxx');
+    await using service = await start();
+    const conversation = list.split('/')[2] ?? '';
+    const turn = () => service.client({ maxRetries: 0 }).responses.create({ ...GREETING, conversation });
+    await expect(turn()).rejects.toMatchObject({
+      ...{ status: 500, message: expect.stringContaining(`the items of /v1/conversations/${conversation} is damaged`) },
+    });
+    await send(service, 'DELETE', `${list}/${id}`);
+    expect(await turn()).toMatchObject({ status: 'completed' });
+  });
+
+  it('a conversation whose metadata are damaged is whole again with new ones', async () => {
+    const id = await filled(async (service) => (await service.client().conversations.create({})).id);
+    const redis = { key: () => ':conversation', field: 'metadata' };
+    await damage(kind, state, { column: 'conversations.metadata', redis }, id, 'null');
+    await using service = await start();
+    expect(await send(service, 'GET', `/conversations/${id}`)).toMatchObject({ status: 500 });
+    await service.client().conversations.update(id, { metadata: { topic: 'new' } });
+    expect(await send(service, 'GET', `/conversations/${id}`)).toMatchObject({ body: { metadata: { topic: 'new' } } });
+  });
+
+  /** Stores a background response that no process takes up, and ends the service. */
+  async function queued(): Promise<string> {
+    await using service = await startService({ environment: { ...state.environment, ...still } });
+    const { responses } = service.client();
+    // It keeps the only place of a process that has to run something.
+    if (kind.state === 'sqlite') await responses.create({ ...GREETING, background: true });
+    return (await responses.create({ ...GREETING, background: true })).id;
+  }
+
+  /** Fills the state, and ends the service: nobody else may write to the file of SQLite. */
+  async function filled<T>(fill: (service: Service) => Promise<T>): Promise<T> {
+    await using service = await start();
+    return await fill(service);
+  }
+});
+
+async function four(make: (index: number) => Promise<string>): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < 4; index += 1) ids.push(await make(index));
+  return ids;
+}
+
+async function upload(service: Service): Promise<string> {
+  const file = await toFile(Buffer.from('Trains are booked in second class.'), 'travel.txt');
+  return (await service.client().files.create({ file, purpose: 'assistants' })).id;
+}
+
+function ask(service: Service) {
+  return service.client().responses.create(GREETING);
+}
+
+/** Polls a background response until it has ended, also while it cannot be read. */
+async function whenOver(service: Service, id: string) {
+  for (;;) {
+    const { status, body } = await send(service, 'GET', `/responses/${id}`);
+    const response = body as Pick<OpenAI.Responses.Response, 'status' | 'error'>;
+    if (status === 200 && response.status !== 'queued' && response.status !== 'in_progress') return response;
+    await pause();
+  }
+}
+
+async function send(
+  service: Service,
+  method: string,
+  path: string,
+): Promise<{ readonly status: number; readonly body: unknown }> {
+  const answer = await fetch(service.baseURL + path, { method });
+  return { status: answer.status, body: await answer.json() };
+}
+
+/** A page of a list. */
+interface ListPage {
+  readonly data: readonly { readonly id: string }[];
+  readonly has_more: boolean;
+  readonly last_id: string | null;
+}
+
+async function idsIn(service: Service, path: string): Promise<readonly string[]> {
+  const { body } = await send(service, 'GET', path);
+  return (body as ListPage).data.map(({ id }) => id);
+}
+
+/** The ids on all pages of a list. */
+async function pagesOf(service: Service, path: string): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let after = ''; ;) {
+    const { body } = await send(service, 'GET', path + after);
+    const { data, has_more: hasMore, last_id: last } = body as ListPage;
+    ids.push(...data.map(({ id }) => id));
+    if (!hasMore) return ids;
+    after = `&after=${last}`;
+  }
+}

@@ -1,0 +1,92 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+import { Client as Postgres } from 'pg';
+
+import { Environment } from '../../src/config/index.js';
+import { createClient } from '../../src/state/redis/connection-options.js';
+import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
+import { findKeys } from '../support/redis/remove-keys.js';
+import type { StateKind, TestState } from '../support/state-backends.js';
+
+/** Where a text is stored: a column of rows in a database with SQL, and a key in Redis. */
+export interface StoredText {
+  /** As `table.column`, in SQLite. */
+  readonly column: string;
+  /** The condition of the row, with `$1` for the id. */
+  readonly where?: string;
+  /** The same in PostgreSQL, where it differs. */
+  readonly postgres?: { readonly column: string; readonly where: string };
+  /** What the key ends with, and the field of the hash where it is one; for an entry of a stream, its text is replaced. */
+  readonly redis?: { readonly key: (id: string) => string; readonly field?: string; readonly entryWith?: true };
+}
+
+/** Writes something else in place of a stored text, in a state that no service uses. */
+export async function damage(
+  { state }: StateKind,
+  { environment }: TestState,
+  { column, where = 'id = $1', postgres = { column, where }, redis }: StoredText,
+  id: string,
+  text: string,
+): Promise<void> {
+  if (state === 'sqlite') damageFile(environment, updateOf(column, where), id, text);
+  else if (state === 'postgres') {
+    await damageRow(environment, updateOf(`antiphon.${postgres.column}`, postgres.where), id, text);
+  } else if (redis !== undefined) await damageKey(environment, redis, id, text);
+}
+
+function updateOf(column: string, where: string): string {
+  const dot = column.lastIndexOf('.');
+  return `UPDATE ${column.slice(0, dot)} SET ${column.slice(dot + 1)} = $2 WHERE ${where}`;
+}
+
+function damageFile({ STATE_DIR = '' }: TestState['environment'], statement: string, id: string, text: string): void {
+  const database = new DatabaseSync(join(STATE_DIR, FILE_NAME));
+  const { changes } = database.prepare(statement).run({ $1: id, $2: text });
+  database.close();
+  if (changes !== 1) throw new Error(`${statement} has changed ${changes} rows`);
+}
+
+async function damageRow(
+  { DATABASE_URL: connectionString }: TestState['environment'],
+  statement: string,
+  id: string,
+  text: string,
+): Promise<void> {
+  const client = new Postgres({ connectionString });
+  await client.connect();
+  const { rowCount } = await client.query(statement, [id, text]);
+  await client.end();
+  if (rowCount !== 1) throw new Error(`${statement} has changed ${rowCount} rows`);
+}
+
+async function damageKey(
+  { REDIS_URL, REDIS_PREFIX = '' }: TestState['environment'],
+  { key, field, entryWith }: NonNullable<StoredText['redis']>,
+  id: string,
+  text: string,
+): Promise<void> {
+  const keys = await findKeys(REDIS_URL, `${REDIS_PREFIX}:*${key(id)}`);
+  if (keys.length !== 1) throw new Error(`${keys.length} keys end with ${key(id)}`);
+  const [found = ''] = keys;
+  const client = createClient(Object.assign(new Environment(), { REDIS_URL }), {});
+  await client.connect();
+  if (entryWith) await damageEntry(client, found, id, text);
+  else if (field === undefined) await client.set(found, text, 'KEEPTTL');
+  else await client.hset(found, field, text);
+  client.disconnect();
+}
+
+/** An entry of a stream cannot be changed: all are written again. */
+async function damageEntry(
+  client: ReturnType<typeof createClient>,
+  key: string,
+  id: string,
+  text: string,
+): Promise<void> {
+  const entries = await client.xrange(key, '-', '+');
+  await client.del(key);
+  for (const [at, [kind = '', item = '']] of entries) {
+    await client.xadd(key, at, kind, item.includes(`"${id}"`) ? text : item);
+  }
+}
