@@ -8,12 +8,13 @@ import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { SeededRandom } from '../../src/simulator/seeded-random.ts';
+import { OptionError } from '../options.ts';
 import { Checker } from './check.ts';
 import { Fleet } from './fleet.ts';
 import { LONGEST_OUTAGE_MS } from './insist.ts';
 import { Ledger, modelOf, TURN_KINDS } from './ledger.ts';
 import { Load } from './load.ts';
-import { type ChaosOptions, HELP, OptionError, readOptions } from './options.ts';
+import { type ChaosOptions, HELP, readOptions } from './options.ts';
 import { plantFaults } from './plant.ts';
 import { checkPlaces, checkStarts, checkUsage, type End, placesOf, settle } from './quiet.ts';
 import { toDetails, toTable } from './table.ts';

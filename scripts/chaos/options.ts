@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
 import { randomInt } from 'node:crypto';
 
+import { OptionError, readCount } from '../options.ts';
+
 /** A state that outlives its processes. */
 export type State = 'sqlite' | 'postgres' | 'redis';
 
@@ -18,9 +20,6 @@ export interface ChaosOptions {
   /** Whether to plant faults, which must be found. */
   readonly plant: boolean;
 }
-
-/** An invalid command line. Its message is one line. */
-export class OptionError extends Error {}
 
 /** What `--help` says. */
 export const HELP = `npm run chaos -- --state sqlite|postgres|redis (--minutes N | --kills N) [--seed S] [--workers W] [--latency F/T]
@@ -88,9 +87,4 @@ function parse(args: readonly string[]) {
 function readLatency(text: string): string {
   if (/^\d{1,5}\/\d{1,5}$/.test(text)) return text;
   throw new OptionError(`--latency: expected two whole numbers such as 20/2, but got '${text}'`);
-}
-
-function readCount(name: string, text: string): number {
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new OptionError(`${name}: expected a whole number above 0, but got '${text}'`);
 }

@@ -4,12 +4,24 @@
  * or a tenant was shown what another one said. Without a URL it starts a service with ten tenants.
  */
 import { randomUUID } from 'node:crypto';
+import { parseArgs } from 'node:util';
 
 import OpenAI from 'openai';
 
+import { OptionError, readCount } from '../options.ts';
 import { OwnService } from '../own-service.ts';
-import { OptionError, readOptions, type SessionsOptions } from './options.ts';
 import { Session } from './session.ts';
+
+/** What `npm run load:sessions` was asked for. */
+interface SessionsOptions {
+  /** Where the API begins, such as `http://127.0.0.1:8080/v1`. Undefined: a service of its own. */
+  readonly url: string | undefined;
+  /** A key for each tenant; sessions are dealt to them in turn. */
+  readonly keys: readonly string[];
+  readonly model: string;
+  readonly sessions: number;
+  readonly turns: number;
+}
 
 const TENANTS = Array.from({ length: 10 }, (_, index) => `key-of-tenant-${index}`);
 /** Faults that are printed. */
@@ -58,4 +70,32 @@ async function run({ keys, model, sessions: count, turns }: SessionsOptions, bas
   process.stdout.write(`${faults.length} faults\n`);
   for (const fault of faults.slice(0, MOST_SHOWN)) process.stderr.write(`${fault}\n`);
   if (faults.length > 0) process.exitCode = 1;
+}
+
+/** Reads the command line. Throws an OptionError. */
+function readOptions(args: readonly string[]): SessionsOptions {
+  const { values, positionals } = parse(args);
+  const [url, ...others] = positionals;
+  if (others.length > 0 || (url !== undefined && !URL.canParse(url)))
+    throw new OptionError('expected one URL, such as http://127.0.0.1:8080/v1');
+  return {
+    url,
+    keys: values.key ?? [process.env['OPENAI_API_KEY'] ?? 'none'],
+    model: values.model ?? 'gpt-5',
+    sessions: readCount('--sessions', values.sessions ?? '1000'),
+    turns: readCount('--turns', values.turns ?? '3'),
+  };
+}
+
+function parse(args: readonly string[]) {
+  const text = { type: 'string' } as const;
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { key: { type: 'string', multiple: true }, model: text, sessions: text, turns: text },
+    });
+  } catch (error) {
+    throw new OptionError(error instanceof Error ? error.message : String(error));
+  }
 }
