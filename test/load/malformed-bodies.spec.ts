@@ -15,13 +15,14 @@ import {
   damagedBody,
   DEEP_VALUES,
   editedBody,
+  type Json,
   NASTY_VALUES,
+  SAMPLES,
   writeEdited,
 } from '../support/raw-bodies.js';
 import { findFault } from '../support/raw-checks.js';
 import { RawClient } from '../support/raw-client.js';
 import { type Holdings, takeStock } from '../support/raw-heap.js';
-import { type Json, SAMPLES } from '../support/raw-samples.js';
 
 const SEED = 20_261_121;
 

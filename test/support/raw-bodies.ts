@@ -1,7 +1,119 @@
 import fc from 'fast-check';
 
 import { anyCharacter } from './any-character.js';
-import { type Json, SAMPLES } from './raw-samples.js';
+
+/** JSON that `JSON.stringify` can write. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+
+const FUNCTION = {
+  type: 'function',
+  name: 'get_weather',
+  description: 'Weather',
+  strict: true,
+  parameters: { type: 'object', properties: { city: { type: 'string', enum: ['Rome'] } }, required: ['city'] },
+};
+
+/** Good requests which together have every member that the service looks at. */
+export const SAMPLES: readonly Json[] = [
+  { model: 'gpt-4.1', input: 'Hello' },
+  {
+    model: 'gpt-5',
+    input: [
+      { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Be kind.' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'Weather?' },
+          { type: 'input_image', detail: 'low', image_url: 'data:image/png;base64,AAAA', file_id: null },
+          { type: 'input_file', filename: 'a.pdf', file_data: 'AAAA', file_id: null, file_url: null },
+        ],
+      },
+      { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm' }], encrypted_content: 'AAAA' },
+      { type: 'function_call', call_id: 'call_1', name: 'get_weather', arguments: '{}', status: 'completed' },
+      { type: 'function_call_output', call_id: 'call_1', output: [{ type: 'input_text', text: 'Sunny' }] },
+      { type: 'custom_tool_call', call_id: 'call_2', name: 'grep', input: 'x' },
+      { type: 'custom_tool_call_output', call_id: 'call_2', output: 'y' },
+      {
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content: [
+          { type: 'output_text', text: 'Sun.', annotations: [], logprobs: [] },
+          { type: 'refusal', refusal: 'No.' },
+        ],
+      },
+      { type: 'compaction', encrypted_content: 'AAAA' },
+      { type: 'computer_call', call_id: 'call_3', action: { type: 'click', x: 1, y: 2 }, status: 'completed' },
+      { type: 'computer_call_output', call_id: 'call_3', output: { type: 'computer_screenshot', image_url: 'x' } },
+      { type: 'additional_tools', tools: [FUNCTION] },
+      { type: 'from_the_future', anything: [{ goes: true }] },
+      { role: 'user', content: 'And tomorrow?' },
+    ],
+    stream: true,
+    stream_options: { include_obfuscation: false },
+    reasoning: { effort: 'low', summary: 'auto' },
+    text: { verbosity: 'low' },
+    include: ['reasoning.encrypted_content'],
+    max_output_tokens: 64,
+  },
+  {
+    model: 'gpt-4.1',
+    input: 'Answer in JSON.',
+    instructions: 'Be short.',
+    text: {
+      format: {
+        type: 'json_schema',
+        name: 'answer',
+        strict: true,
+        description: 'An answer',
+        schema: {
+          type: 'object',
+          properties: { a: { type: 'integer', minimum: 1 }, b: { anyOf: [{ type: 'null' }, { $ref: '#/$defs/b' }] } },
+          required: ['a', 'b'],
+          additionalProperties: false,
+          $defs: { b: { type: 'array', items: { type: 'string', pattern: '^[a-z]+$' } } },
+        },
+      },
+    },
+    metadata: { key: 'value' },
+    temperature: 0.5,
+    top_p: 0.5,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    top_logprobs: 2,
+    user: 'me',
+    safety_identifier: 'me',
+    service_tier: 'auto',
+    truncation: 'disabled',
+    store: true,
+  },
+  {
+    model: 'gpt-4.1',
+    input: 'Call get_weather',
+    tools: [
+      FUNCTION,
+      { type: 'custom', name: 'grep', format: { type: 'grammar', syntax: 'regex', definition: '[a-z]{3}' } },
+      { type: 'web_search', filters: { allowed_domains: ['example.com'] } },
+      { type: 'mcp', server_label: 's', server_url: 'https://example.com', require_approval: 'never' },
+      { type: 'namespace', name: 'n', description: 'N', tools: [FUNCTION] },
+    ],
+    tool_choice: { type: 'allowed_tools', mode: 'required', tools: [{ type: 'function', name: 'get_weather' }] },
+    parallel_tool_calls: false,
+    max_tool_calls: 3,
+    prompt_cache_key: 'key',
+    prompt_cache_retention: '24h',
+    prompt_cache_options: { mode: 'implicit', ttl: '30m' },
+    image: { context_compression: 'auto' },
+    client_metadata: { anything: 1 },
+    previous_response_id: null,
+    conversation: null,
+    prompt: null,
+    background: false,
+    moderation: null,
+    context_management: null,
+    access_programs: null,
+  },
+];
 
 /** What is done to one place of a sample: JSON texts, because most of what hurts has no JavaScript value. */
 export type Edit =
