@@ -26,7 +26,7 @@ import {
 } from './config/index.js';
 import { createLogger, endWithReader, logNodeMessages, writeLine } from './logging/index.js';
 import { readVersion } from './read-version.js';
-import { exampleOf, type ScriptExample } from './simulator/script/script-example.js';
+import type { ScriptExample } from './simulator/script/read-script.js';
 import {
   describeLatency,
   FOR_TESTS,
@@ -108,7 +108,7 @@ async function start(given: Variables): Promise<void> {
 /** The scripted models; the service has started with their files, so that they are valid. */
 async function listExamples({ SIMULATOR_SCRIPTS: paths }: SimulatorVariables): Promise<readonly ScriptExample[]> {
   if (paths.length === 0) return [];
-  const { readScripts } = await import('./simulator/script/read-script.js');
+  const { exampleOf, readScripts } = await import('./simulator/script/read-script.js');
   return (await readScripts(paths)).map(exampleOf);
 }
 
