@@ -47,11 +47,6 @@ export interface FileDescription {
   readonly ttl: number | null;
 }
 
-/** A new file. */
-export interface NewFile extends FileDescription {
-  readonly content: AsyncIterable<Uint8Array>;
-}
-
 /**
  * Is told of a file that its tenant has deleted, before the answer, and of one that has expired, with the next purge (PURGE_INTERVAL_MS). It is told
  * again, with the next purge, where it rejects and where the process dies; replicas may tell at the same time.
@@ -110,11 +105,6 @@ export class FilesService {
   /** Calls a function for each file that is deleted or has expired from now on. Its content is freed once all such functions have resolved. */
   onDeleted(listener: FileDeletionListener): void {
     this.listeners.add(listener);
-  }
-
-  /** Stores a file. Throws ApiError 413 when it is too long, and FileQuotaError. */
-  async create(tenant: Tenant, { content, ...description }: NewFile): Promise<FileRecord> {
-    return this.keep(tenant, await this.receive(tenant, 'file', content), description);
   }
 
   /**

@@ -75,7 +75,8 @@ it('files whose listener always fails hold up none that ended after them, and ar
   using log = ServiceLog.begin();
   const expire = async (filename: string) => {
     const description = { filename, purpose: 'user_data', mimeType: null, ttl: HOUR_S };
-    return (await files.create('ada' as Tenant, { ...description, content: Readable.from([]) })).id;
+    const draft = await files.receive('ada' as Tenant, 'file', Readable.from([]));
+    return (await files.keep('ada' as Tenant, draft, description)).id;
   };
   // More than a batch of them.
   const failing = new Set<string>();
