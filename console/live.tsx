@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 
 import { TEXTS } from './texts.ts';
@@ -53,6 +54,29 @@ export function useLive<T>(read: (signal: AbortSignal) => Promise<T>, pauseMs: n
     };
   }, [read, pauseMs, round]);
   return { value, fault, refresh: useCallback(() => setRound((count) => count + 1), []) };
+}
+
+/** Does what a person asks for on a view, and reads it anew. */
+export interface Actions {
+  readonly act: (action: Promise<unknown>) => void;
+  /** What is wrong: why the latest reading has failed, or else the latest action. */
+  readonly alert: ComponentChildren;
+}
+
+/** The actions of a view that reads with `useLive`. */
+export function useActions({ fault, refresh }: Pick<Live<unknown>, 'fault' | 'refresh'>): Actions {
+  const [failure, setFailure] = useState('');
+  return {
+    act: (action) => {
+      setFailure('');
+      action.catch((error: unknown) => setFailure((error as Error).message)).finally(refresh);
+    },
+    alert: (
+      <p role="alert" class="fault">
+        {fault === undefined ? failure : TEXTS.stale((fault as Error).message)}
+      </p>
+    ),
+  };
 }
 
 /** What stands in place of what was not read yet: why not, if it has failed. */

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { useCallback, useState } from 'preact/hooks';
+import { useCallback } from 'preact/hooks';
 
 import type { Api, Json } from './api.ts';
-import { Unread, useLive } from './live.tsx';
+import { Unread, useActions, useLive } from './live.tsx';
 import { TEXTS } from './texts.ts';
 
 /** Pause between two looks, ms. */
@@ -17,19 +17,13 @@ interface NowProperties {
 export function Now({ api, onInspect }: NowProperties) {
   const read = useCallback((signal: AbortSignal) => readNow(api, signal), [api]);
   const { value, fault, refresh } = useLive(read, PAUSE_MS);
-  const [failure, setFailure] = useState('');
+  const { act, alert } = useActions({ fault, refresh });
   if (value === undefined) return <Unread fault={fault} />;
   const { activity, connections, running, queued, health } = value;
   const waiting = connections.reduce((sum, connection) => sum + connection.queued, 0);
-  const act = (action: Promise<unknown>): void => {
-    setFailure('');
-    action.catch((error: unknown) => setFailure((error as Error).message)).finally(refresh);
-  };
   return (
     <section aria-label={TEXTS.views.now}>
-      <p role="alert" class="fault">
-        {fault === undefined ? failure : TEXTS.stale((fault as Error).message)}
-      </p>
+      {alert}
       <div class="card">
         <div class="counts">
           <Count name={TEXTS.turnsNow} count={activity.turns.length} />

@@ -1,7 +1,7 @@
 import { useCallback, useRef, useState } from 'preact/hooks';
 
 import { type Api, ApiFailure, type Json } from './api.ts';
-import { Unread, useLive } from './live.tsx';
+import { type Actions, Unread, useActions, useLive } from './live.tsx';
 import { TEXTS } from './texts.ts';
 
 /** Pause between two looks, ms. */
@@ -42,7 +42,6 @@ export function Simulator({ api }: { readonly api: Api }) {
 
 /** One space of the simulator. */
 function Space({ api, space }: { readonly api: Api; readonly space: string }) {
-  const [failure, setFailure] = useState('');
   const journal = useRef<readonly Json[]>([]);
   const read = useCallback(
     async (signal: AbortSignal) => {
@@ -59,11 +58,8 @@ function Space({ api, space }: { readonly api: Api; readonly space: string }) {
     [api, space],
   );
   const { value, fault, refresh } = useLive(read, PAUSE_MS);
+  const { act, alert } = useActions({ fault, refresh });
   const ask: Ask = (method, path, body) => api.json(method, `/simulator/${path}`, body, undefined, toHeaders(space));
-  const act = (action: Promise<unknown>): void => {
-    setFailure('');
-    action.catch((error: unknown) => setFailure((error as Error).message)).finally(refresh);
-  };
   if (fault instanceof ApiFailure && fault.status === 404) return <p class="card hint empty">{TEXTS.noSimulator}</p>;
   if (value === undefined) return <Unread fault={fault} />;
   const reset = async (): Promise<void> => {
@@ -72,9 +68,7 @@ function Space({ api, space }: { readonly api: Api; readonly space: string }) {
   };
   return (
     <>
-      <p role="alert" class="fault">
-        {fault === undefined ? failure : TEXTS.stale((fault as Error).message)}
-      </p>
+      {alert}
       <div class="cards">
         <Faults faults={value.faults} ask={ask} act={act} />
         <Scripts scripts={value.scripts} ask={ask} act={act} />
@@ -116,7 +110,7 @@ async function readJournal(get: (path: string) => Promise<Json>, known: readonly
 
 interface PartProperties {
   readonly ask: Ask;
-  readonly act: (action: Promise<unknown>) => void;
+  readonly act: Actions['act'];
 }
 
 /** A switch for each kind of fault. */
