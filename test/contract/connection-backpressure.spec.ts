@@ -3,8 +3,7 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 
-import { type Connection, ConnectionRegistry } from '../../src/connections/index.js';
-import { asTenant, Clock } from '../../src/index.js';
+import { Clock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
@@ -35,13 +34,6 @@ async function start(environment: Readonly<Record<string, unknown>> = {}): Promi
   });
   provider = service.app.get(ScriptedProvider);
   tracker = new ConnectionTracker(service);
-}
-
-/** The service's side of the only connection. */
-function onlyConnection(): Connection {
-  const [connection, ...others] = service.app.get(ConnectionRegistry).list(asTenant('anybody'));
-  if (connection === undefined || others.length > 0) throw new Error('there is not exactly one connection');
-  return connection;
 }
 
 /** The TCP connection of a client, which it can stop reading from. */
@@ -78,7 +70,7 @@ describe('a client that stops reading', () => {
       transportOf(client).pause();
       client.create({ input: 'Go on.' });
       while (provider.turns.length === 0) await nextLoopTurn();
-      const { writer } = onlyConnection();
+      const { writer } = tracker.only;
       while (!writer.isBehind && pulled < BATCHES) await nextLoopTurn();
       // Time enough to write all the rest, if it were not held back.
       for (let turn = 0; turn < BATCHES; turn += 1) await nextLoopTurn();
@@ -100,7 +92,7 @@ describe('a client that stops reading', () => {
   it('a client that stops reading holds back all its lanes, and nobody else', async () => {
     await start({ MAX_OUTPUT_CHARACTERS: 1024 * MEGABYTE });
     await using client = await SocketClient.open(service, { perMessageDeflate: false });
-    const connection = onlyConnection();
+    const connection = tracker.only;
     await using other = await SocketClient.open(service);
     const pulled = [0, 0];
     for (const lane of pulled.keys()) {
@@ -134,7 +126,7 @@ describe('a client that stops reading', () => {
     });
     const { pending } = clock;
     await using client = await SocketClient.open(service, { perMessageDeflate: false });
-    const { writer } = onlyConnection();
+    const { writer } = tracker.only;
     transportOf(client).pause();
     client.create({ input: 'Go on.', store: true });
     while (!writer.isBehind) await nextLoopTurn();
@@ -164,7 +156,7 @@ describe('a client that has left too much of an answer unread', () => {
     });
     transportOf(client).pause();
     client.create({ input: 'Go on.', store: true });
-    while (!onlyConnection().writer.isBehind) await nextLoopTurn();
+    while (!tracker.only.writer.isBehind) await nextLoopTurn();
   };
 
   /** Until the kernel has taken what it takes by itself. */
@@ -194,7 +186,7 @@ describe('a client that has left too much of an answer unread', () => {
     await start({ WS_MAX_BUFFERED_BYTES: MEGABYTE, MAX_OUTPUT_CHARACTERS: 1024 * MEGABYTE });
     await using client = await SocketClient.open(service, { perMessageDeflate: false, maxPayload: 0 });
     await answerAtLength(client);
-    const { writer } = onlyConnection();
+    const { writer } = tracker.only;
     const { socket } = client;
     const transport = transportOf(client);
     for (let seconds = 0; seconds < 10; seconds += 1) {

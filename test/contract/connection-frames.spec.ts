@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 
-import { type Connection, ConnectionRegistry } from '../../src/connections/index.js';
-import { asTenant, Clock } from '../../src/index.js';
+import type { Connection } from '../../src/connections/index.js';
+import { Clock } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { frameOf, RawSocketClient } from '../support/connection-raw.js';
 import { ConnectionTracker } from '../support/connection-tracker.js';
@@ -33,20 +33,13 @@ beforeAll(() => {
 
 beforeEach(async () => {
   client = await RawSocketClient.open(service);
-  connection = onlyConnection();
+  connection = tracker.only;
 });
 
 afterEach(async () => {
   client.socket.destroy();
   await tracker.whenSockets(0);
 });
-
-/** The service's side of the only connection. */
-function onlyConnection(): Connection {
-  const [connection, ...others] = service.app.get(ConnectionRegistry).list(asTenant('anybody'));
-  if (connection === undefined || others.length > 0) throw new Error('there is not exactly one connection');
-  return connection;
-}
 
 /** What the service gives to the TCP socket from now on, in pieces as it is given. */
 function recordWrites(): readonly string[] {
@@ -180,7 +173,7 @@ describe('a message that is being compressed', () => {
     await tracker.whenSockets(0);
     await using compressing = await SocketClient.open(service, { perMessageDeflate: true });
     expect(compressing.socket.extensions).toBe('permessage-deflate');
-    const { writer } = onlyConnection();
+    const { writer } = tracker.only;
     const received: string[] = [];
     const sent: string[] = [];
     const send = (message: string): void => {

@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 
-import { ConnectionRegistry } from '../../src/connections/index.js';
+import { type Connection, ConnectionRegistry } from '../../src/connections/index.js';
+import { asTenant } from '../../src/index.js';
 import type { Service } from './service.js';
 
 /** Resolves when a connection is closed, however it ended: `once` of node:events rejects when it broke. */
@@ -29,6 +30,13 @@ export class ConnectionTracker {
     const socket = [...this.open].at(-1);
     if (socket === undefined) throw new Error('no connection is open');
     return socket;
+  }
+
+  /** The only WebSocket of a service without keys. Throws when there is another number of them. */
+  get only(): Connection {
+    const [connection, ...others] = this.registry.list(asTenant('anybody'));
+    if (connection === undefined || others.length > 0) throw new Error('there is not exactly one connection');
+    return connection;
   }
 
   /** The service's side of a client's connection. */
