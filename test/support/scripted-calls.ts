@@ -1,4 +1,6 @@
 import type { ModelEvent } from '../../src/index.js';
+import type { ScriptedProvider } from '../../src/testing/index.js';
+import type { Members } from './output.js';
 
 /** What models of these tests do, and what is looked at. Arguments that are a text are written as they are. */
 export const call = (name: string, args: object | string = {}, key = name): readonly ModelEvent[] => [
@@ -13,3 +15,9 @@ export const say = (...deltas: readonly string[]): readonly ModelEvent[] => [
   USAGE,
 ];
 export const BODY = { model: 'm', input: 'Do bees dance?', tools: [{ type: 'web_search' }] };
+
+/** What the model has read of the last call. */
+export function lastOutput({ provider }: { readonly provider: ScriptedProvider }): Members {
+  const output = provider.turns.at(-1)?.context.findLast(({ type }) => type === 'function_call_output');
+  return JSON.parse(String(output?.['output'])) as Members;
+}

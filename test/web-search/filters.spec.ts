@@ -6,7 +6,7 @@ import { startService } from '../support/service.js';
 import type { Refusal } from '../support/transport.js';
 import { JSON_TRANSPORT } from '../support/transports.js';
 import { FakeSite } from './fake-site.js';
-import { BODY, call, say, search } from '../support/scripted-calls.js';
+import { BODY, call, lastOutput, say, search } from '../support/scripted-calls.js';
 import type { Members } from '../support/output.js';
 
 const site = await FakeSite.start({ '/bees': '<title>Bees</title><body><p>Bees dance.' });
@@ -29,12 +29,6 @@ beforeEach(() => {
   service.provider.turns.length = 0;
   engine.searches.length = 0;
 });
-
-/** What the model has read of the last call. */
-const lastOutput = (): Members => {
-  const output = service.provider.turns.at(-1)?.context.findLast(({ type }) => type === 'function_call_output');
-  return JSON.parse(String(output?.['output'])) as Members;
-};
 
 describe('the members of web_search', () => {
   it('web_search filters by domains, whatever the engine does with them', async () => {
@@ -66,13 +60,15 @@ describe('the members of web_search', () => {
     const url = new URL(target, site.url).href;
     service.provider.reply(...call('web_open_page', { url })).reply(...say('x'));
     await JSON_TRANSPORT.run(service, { ...BODY, tools: [{ type: 'web_search', filters }] });
-    expect(lastOutput()).toMatchObject({ error: expect.stringContaining('not among those that are allowed') });
+    expect(lastOutput(service)).toMatchObject({ error: expect.stringContaining('not among those that are allowed') });
   });
 
   it('web_search reads no page that is not at hand without external web access', async () => {
     service.provider.reply(...call('web_open_page', { url: `${site.url}/new` })).reply(...say('x'));
     await JSON_TRANSPORT.run(service, { ...BODY, tools: [{ type: 'web_search', external_web_access: false }] });
-    expect(lastOutput()).toMatchObject({ error: expect.stringContaining('does not let the service fetch pages') });
+    expect(lastOutput(service)).toMatchObject({
+      error: expect.stringContaining('does not let the service fetch pages'),
+    });
     expect(site.requests).not.toContain('/new');
   });
 

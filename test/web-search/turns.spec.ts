@@ -8,7 +8,7 @@ import { useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
 import { JSON_TRANSPORT, SSE_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 import { FakeSite } from './fake-site.js';
-import { BODY, call, say, search, USAGE } from '../support/scripted-calls.js';
+import { BODY, call, lastOutput, say, search, USAGE } from '../support/scripted-calls.js';
 import { itemsOf, lastPartOf, type Members } from '../support/output.js';
 
 const site = await FakeSite.start({
@@ -43,12 +43,6 @@ beforeEach(() => {
   engine.searches.length = 0;
   engine.answer = () => FOUND;
 });
-
-/** What the model has read of the last call. */
-const lastOutput = (): Members => {
-  const output = service.provider.turns.at(-1)?.context.findLast(({ type }) => type === 'function_call_output');
-  return JSON.parse(String(output?.['output'])) as Members;
-};
 
 describe.each([...TRANSPORTS, BACKGROUND_TRANSPORT])('web_search, over $name', (transport) => {
   it('web_search searches with the engine of the operator, and cites what the model has marked', async () => {
@@ -96,7 +90,7 @@ describe('web_search', () => {
   it('web_search gives the model what was found as data, without marks of its own', async () => {
     service.provider.reply(...search('bees')).reply(...say('x'));
     await JSON_TRANSPORT.run(service, BODY);
-    expect(lastOutput()).toMatchObject({
+    expect(lastOutput(service)).toMatchObject({
       results: [
         { mark: '【1】', title: 'Bees', url: `${site.url}/bees`, published: '2026-01-02', text: 'Bees dance.' },
         { mark: '【2】', text: 'Wasps do not [9].' },
@@ -130,7 +124,7 @@ describe('web_search', () => {
     service.provider.reply(...search('ants')).reply(...say('Ants too【3】, bees as before【1】.'));
     const next = { ...BODY, input: 'And ants?', previous_response_id: first.id };
     const { response } = await SSE_TRANSPORT.run(service, next);
-    expect(lastOutput()).toMatchObject({
+    expect(lastOutput(service)).toMatchObject({
       results: [
         { mark: '【2】', title: 'Wasps' },
         { mark: '【3】', title: 'Ants' },
@@ -179,7 +173,7 @@ describe('web_search', () => {
     const { response } = await SSE_TRANSPORT.run(service, BODY);
     expect(response.status).toBe('completed');
     expect(itemsOf(response, 'web_search_call')).toMatchObject([{ status: 'failed' }]);
-    expect(lastOutput()).toMatchObject({ error: expect.stringContaining('no search engine has answered') });
+    expect(lastOutput(service)).toMatchObject({ error: expect.stringContaining('no search engine has answered') });
   });
 
   it('a search of the web is stopped with its turn: the engine is not kept waiting', async () => {
@@ -211,7 +205,7 @@ describe('web_search', () => {
     ];
     service.provider.reply(...search('bees')).reply(...say('x'));
     await JSON_TRANSPORT.run(service, BODY);
-    expect(lastOutput()).toMatchObject({ results: [{ title: `[7]${'t'.repeat(297)}` }] });
+    expect(lastOutput(service)).toMatchObject({ results: [{ title: `[7]${'t'.repeat(297)}` }] });
   });
 
   it('web_search finds images for a client that asks for them', async () => {
