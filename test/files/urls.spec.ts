@@ -7,12 +7,7 @@ import { Clock } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
 import { useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
-import { FakeSite } from '../web-search/fake-site.js';
-
-const send =
-  (status: number, headers: Readonly<Record<string, string>>, body: string | Buffer = '') =>
-  (_: unknown, answer: ServerResponse): void =>
-    void answer.writeHead(status, headers).end(body);
+import { FakeSite, send } from '../web-search/fake-site.js';
 
 const LIMIT = 1000;
 

@@ -5,6 +5,15 @@ import { LocalServer } from '../support/local-server.js';
 /** A page: HTML, or how a request is answered. */
 export type FakePage = string | ((request: IncomingMessage, answer: ServerResponse) => void);
 
+/** A page that answers every request so. */
+export function send(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: string | Buffer = '',
+): Exclude<FakePage, string> {
+  return (_, answer) => void answer.writeHead(status, headers).end(body);
+}
+
 /** A site of pages by their paths, on a free port of this machine. */
 export class FakeSite extends LocalServer {
   /** The paths that were asked for, the first first. */

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -7,15 +6,10 @@ import { ScriptedProvider } from '../../src/testing/index.js';
 import { WebSearch, type WebPage } from '../../src/tools/web-search/index.js';
 import { useService } from '../support/describe-service.js';
 import { startService } from '../support/service.js';
-import { FakeSite } from './fake-site.js';
+import { FakeSite, send } from './fake-site.js';
 
 const calm = new AbortController().signal;
 const LIMIT = 200_000;
-
-const send =
-  (status: number, headers: Readonly<Record<string, string>>, body: string | Buffer = '') =>
-  (_: unknown, answer: ServerResponse): void =>
-    void answer.writeHead(status, headers).end(body);
 
 const site = await FakeSite.start({
   '/robots.txt': send(200, { 'content-type': 'text/plain' }, 'User-agent: antiphon\nDisallow: /private\n'),
