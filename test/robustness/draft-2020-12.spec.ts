@@ -2,17 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
+import { closed, type Schema, word } from '../support/schemas.js';
 import { answer, callTool } from '../support/simulated-turn.js';
-
-type Schema = Readonly<Record<string, unknown>>;
-
-const word = { type: 'string' };
-const closed = (properties: Schema, required = Object.keys(properties)): Schema => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
-});
 
 const SCHEMAS: readonly (readonly [name: string, schema: Schema])[] = [
   ['references to an anchor', { ...closed({ a: { $ref: '#name' } }), $defs: { name: { ...word, $anchor: 'name' } } }],

@@ -3,9 +3,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 
+import { closed, type Schema } from '../support/schemas.js';
 import { callTool } from '../support/simulated-turn.js';
-
-type Schema = Readonly<Record<string, unknown>>;
 
 const RUNS = { seed: 20_260_101, numRuns: 60 };
 
@@ -41,13 +40,6 @@ const plainString: fc.Arbitrary<Schema> = fc.oneof(
 );
 
 const spelledString = fc.constantFrom(...SPELLED).map((format) => ({ type: 'string', format }));
-
-const closed = (properties: Schema, required = Object.keys(properties)): Schema => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
-});
 
 /** Schemas of any shape whose strings are those of `text`; `text` says nothing of what they hold. */
 function schemaOf(text: fc.Arbitrary<Schema>): fc.Arbitrary<Schema> {
