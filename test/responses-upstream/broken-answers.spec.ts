@@ -5,10 +5,10 @@ import { whenStill } from '../support/chat-upstream/when-still.js';
 import { useFreshService } from '../support/describe-service.js';
 import { message } from '../support/responses-upstream/items.js';
 import {
-  changing,
   cutting,
   type Reply,
   type Responder,
+  saying,
   type Step,
   streaming,
 } from '../support/responses-upstream/reply.js';
@@ -19,7 +19,7 @@ import {
   startTimedService,
   type TimedService,
 } from '../support/responses-upstream/start-responses-service.js';
-import type { UpstreamEvent } from '../support/responses-upstream/to-events.js';
+import { created } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/output.js';
 
 // Each test has it load what it needs.
@@ -30,12 +30,6 @@ const use = (entry: Readonly<Record<string, unknown>>): ReturnType<typeof useFre
 
 const SSE = {};
 const WEBSOCKET = { supports_websockets: true };
-
-const created = (id: string): UpstreamEvent => ({ type: 'response.created', response: { id } });
-
-/** A whole answer with the text `Hello`, its events changed by the test. */
-const saying = (change: Parameters<typeof changing>[1], delivery: object = {}): Responder =>
-  changing([message('Hello')], change, delivery);
 
 /** How an answer may go wrong before its first output, and what the log says then. */
 const BREAKS: readonly (readonly [

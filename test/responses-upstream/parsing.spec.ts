@@ -9,14 +9,14 @@ import {
 } from '../support/responses-upstream/start-responses-service.js';
 import { functionCall, message, type UpstreamItem, upstreamId } from '../support/responses-upstream/items.js';
 import {
-  changing,
   refusing,
   type Reply,
   type Responder,
+  saying,
   type Step,
   streaming,
 } from '../support/responses-upstream/reply.js';
-import { itemEvents, toEvents, type UpstreamEvent } from '../support/responses-upstream/to-events.js';
+import { created, itemEvents, toEvents, type UpstreamEvent } from '../support/responses-upstream/to-events.js';
 import { textOf } from '../support/output.js';
 
 // Each test has it load what it needs.
@@ -29,12 +29,7 @@ const SSE = {};
 const WEBSOCKET = { supports_websockets: true };
 const FEBRUARY = { profile: 'codex-2026-02', features: { responses_websockets: true } };
 
-const created = (id: string): UpstreamEvent => ({ type: 'response.created', response: { id } });
 const completed = (id: string): UpstreamEvent => ({ type: 'response.completed', response: { id } });
-
-/** A whole answer with the text `Hello`, its events changed by the test. */
-const saying = (change: Parameters<typeof changing>[1], delivery: object = {}): Responder =>
-  changing([message('Hello')], change, delivery);
 
 const between =
   (...steps: readonly Step[]) =>

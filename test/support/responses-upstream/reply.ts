@@ -4,7 +4,7 @@ import { setImmediate as nextLoopTurn } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 
 import type { HttpReply } from '../upstream-server.js';
-import type { UpstreamItem } from './items.js';
+import { message, type UpstreamItem } from './items.js';
 import { type AnswerOptions, toEvents, type UpstreamEvent } from './to-events.js';
 import type { UpstreamCall } from './upstream-connection.js';
 
@@ -96,6 +96,11 @@ export function changing(
   delivery: Delivery = {},
 ): Responder {
   return ({ responseId }) => streaming(change(toEvents(responseId, items)), delivery);
+}
+
+/** A whole answer with the text `Hello`, its events changed by the test. */
+export function saying(change: Parameters<typeof changing>[1], delivery: Delivery = {}): Responder {
+  return changing([message('Hello')], change, delivery);
 }
 
 /** A stream that breaks off behind its first `count` events. */

@@ -192,3 +192,8 @@ function pieces(text: unknown): readonly string[] {
   const middle = Math.ceil(whole.length / 2);
   return [whole.slice(0, middle), whole.slice(middle)].filter((piece) => piece !== '');
 }
+
+/** The first event of an answer, with no more than its id. */
+export function created(id: string): UpstreamEvent {
+  return { type: 'response.created', response: { id } };
+}
