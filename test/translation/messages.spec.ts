@@ -27,6 +27,7 @@ describe('messages for an upstream', () => {
       first: { capabilities: { system_role: 'first' } },
       first_developer: { capabilities: { system_role: 'first', developer_role: true } },
       none: { capabilities: { system_role: 'none' } },
+      alternating: { capabilities: { system_role: 'first', role_order: 'alternating' } },
     });
   });
 
@@ -75,6 +76,38 @@ describe('messages for an upstream', () => {
       { role: 'user', content: 'Hello' },
       { role: 'user', content: 'And?' },
     ]);
+  });
+
+  const picture = { type: 'input_image', image_url: 'https://example.com/a.png' };
+  it.each<[what: string, input: readonly object[], sent: readonly object[]]>([
+    [
+      'two of the user, and one of the system between',
+      [user('Hello'), system('Be brief.'), user('And?'), assistant('Yes.')],
+      [{ role: 'user', content: 'Hello\n\nBe brief.\n\nAnd?' }, { role: 'assistant' }],
+    ],
+    [
+      'pictures of the user',
+      [user('Look:'), user([picture])],
+      [{ role: 'user', content: [{ type: 'text', text: 'Look:' }, { type: 'image_url' }] }],
+    ],
+    [
+      'an answer at the beginning',
+      [system('Be brief.'), assistant('Hello'), user('Hi')],
+      [{ role: 'system' }, { role: 'user', content: '(no message)' }, { role: 'assistant' }, { role: 'user' }],
+    ],
+    [
+      'one of the user behind an output',
+      [user('Look.'), functionCall('call_1', 'look'), functionOutput('call_1', 'sea'), user('And?')],
+      [
+        { role: 'user' },
+        { role: 'assistant', tool_calls: [{}] },
+        { role: 'tool' },
+        { role: 'assistant', content: '(no message)' },
+        { role: 'user', content: 'And?' },
+      ],
+    ],
+  ])('messages alternate where the upstream demands it: %s', async (_, input, sent) => {
+    expect(await translation.messages({ model: 'alternating', input })).toMatchObject(sent);
   });
 
   it('messages with calls and an empty text have none', async () => {

@@ -7,6 +7,8 @@ export interface Capabilities {
    * prepended to the first user message.
    */
   readonly systemRole: 'anywhere' | 'first' | 'none';
+  /** Which orders of messages are allowed: `any`; or `alternating`, as the chat templates of Gemma and Mistral have it. */
+  readonly roleOrder: 'any' | 'alternating';
   readonly images: boolean;
   readonly audio: boolean;
   readonly files: boolean;
@@ -62,6 +64,7 @@ export interface Capabilities {
 const GENERIC: Capabilities = {
   developerRole: false,
   systemRole: 'anywhere',
+  roleOrder: 'any',
   images: true,
   audio: true,
   files: true,

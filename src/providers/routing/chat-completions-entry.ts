@@ -31,6 +31,7 @@ export const REASONING_TAGS = {
 export const CAPABILITY_NAMES = {
   developer_role: 'developerRole',
   system_role: 'systemRole',
+  role_order: 'roleOrder',
   images: 'images',
   audio: 'audio',
   files: 'files',
@@ -58,6 +59,7 @@ export const CAPABILITY_NAMES = {
 export const CAPABILITY_SCHEMAS: Readonly<Record<keyof typeof CAPABILITY_NAMES, object>> = {
   developer_role: flag,
   system_role: oneOf('anywhere', 'first', 'none'),
+  role_order: oneOf('any', 'alternating'),
   images: flag,
   audio: flag,
   files: flag,

@@ -3,7 +3,7 @@ import { isObject } from '../../../validation/index.js';
 import type { Turn } from '../../turn.js';
 import type { Capabilities } from '../capabilities.js';
 import { ToolTable } from '../tools/tool-table.js';
-import { type ChatMessage, type ChatPart, textOf, toContent } from './chat-message.js';
+import { type ChatMessage, type ChatPart, isSaid, textOf, toContent } from './chat-message.js';
 import { chooseTools } from './choose-tools.js';
 import { toMessages } from './to-messages.js';
 
@@ -70,7 +70,7 @@ export function toChatRequest(
   const messages = [...preface, ...toMessages(context, tools, { ...capabilities, marks }, maker)];
   const body: Record<string, unknown> = {
     model: settings.model,
-    messages: placeSystemMessages(messages, capabilities),
+    messages: toOrder(placeSystemMessages(messages, capabilities), capabilities),
     stream: form === 'stream',
     ...(form === 'stream' && capabilities.streamUsage ? { stream_options: { include_usage: true } } : {}),
     ...chooseTools(turn, tools, capabilities),
@@ -137,6 +137,41 @@ function withPreface(text: string, [first, ...rest]: readonly ChatMessage[]): re
   }
   const parts = typeof first.content === 'string' ? [{ type: 'text', text: first.content }] : (first.content ?? []);
   return [{ ...first, content: toContent([preface, ...parts]) }, ...rest];
+}
+
+/** Stands for the messages that an alternating order demands and the conversation does not have. */
+const NO_MESSAGE = '(no message)';
+
+/**
+ * Brings messages into the order that the upstream supports. If roles must alternate, messages of the user that follow each other become
+ * one, and `NO_MESSAGE` stands before an answer that is the first, and between the output of a tool and a message of the user.
+ */
+function toOrder(messages: readonly ChatMessage[], { roleOrder }: Capabilities): readonly ChatMessage[] {
+  if (roleOrder === 'any') return messages;
+  const groups: ChatMessage[][] = [];
+  for (const message of messages) {
+    const group = groups.at(-1);
+    const before = group?.at(-1);
+    if (group !== undefined && before?.role === 'user' && message.role === 'user') {
+      group.push(message);
+      continue;
+    }
+    if (message.role === 'assistant' && (before === undefined || isSystem(before)))
+      groups.push([{ role: 'user', content: NO_MESSAGE }]);
+    if (message.role === 'user' && before?.role === 'tool') groups.push([{ role: 'assistant', content: NO_MESSAGE }]);
+    groups.push([message]);
+  }
+  return groups.flatMap((group) => (group.length === 1 ? group : [joinUser(group)]));
+}
+
+/** Messages of the user as one. */
+function joinUser(messages: readonly ChatMessage[]): ChatMessage {
+  const contents = messages.map(({ content }) => content ?? '');
+  if (contents.every((content) => typeof content === 'string')) return { role: 'user', content: contents.join('\n\n') };
+  const parts = contents.flatMap((content): readonly ChatPart[] =>
+    typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+  );
+  return { role: 'user', content: parts.filter(isSaid) };
 }
 
 /** How the output format is requested. */
