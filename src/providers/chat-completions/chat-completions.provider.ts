@@ -4,7 +4,7 @@ import { OutageLog } from '../../logging/index.js';
 import type { IdGenerator, Item, ResponseSettings } from '../../protocol/index.js';
 import type { Clock, Timer } from '../../time/index.js';
 import type { EmbeddingRequest, Embeddings } from '../embedding.js';
-import type { ModelError } from '../model-error.js';
+import { ModelError } from '../model-error.js';
 import type { FinishReason } from '../model-event.js';
 import { DEFAULT_EMBEDDING_BATCH, type ModelInfo } from '../model-provider.js';
 import type { ModelSink } from '../model-sink.js';
@@ -29,6 +29,7 @@ import { readRetryAfter } from '../upstream-errors/retry-after.js';
 import { toModelError } from '../upstream-errors/to-model-error.js';
 import { ModelLister } from './model-lister.js';
 import { OpaqueCollector } from './opaque/opaque-collector.js';
+import { remedyOf } from './request/remedies.js';
 import { type AnswerForm, toChatRequest } from './request/to-chat-request.js';
 import { reasoningOf } from './request/to-messages.js';
 import { callIdOfCall } from './tools/history-calls.js';
@@ -42,6 +43,9 @@ const MOST_TOLD_FORMS = 16;
 
 /** Statuses of servers that refuse a request for what it is. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 405, 422, 501]);
+
+/** Statuses of servers that may refuse what an entry can leave out or write otherwise; templates of chats fail with 500. */
+const HELPED: ReadonlySet<number> = new Set([400, 415, 422, 500, 501]);
 
 /** Statuses of proxies that have waited too long for an answer. */
 const GAVE_UP: ReadonlySet<number> = new Set([408, 504, 524]);
@@ -142,7 +146,7 @@ export class ChatCompletionsProvider extends PushingProvider {
         ...(form === 'whole' ? { totalMs: this.options.wholeMs } : {}),
       });
       if (answer.status < 200 || answer.status > 299) {
-        const refusal = await this.refusal(answer);
+        const refusal = await this.refusal(answer, capabilities, body);
         if (form === 'whole' && isAboutStreams(answer, refusal)) return false;
         if (form === 'whole' && GAVE_UP.has(answer.status)) {
           this.streamFromNowOn(`a proxy before the server gave up waiting (HTTP ${answer.status})`);
@@ -231,8 +235,15 @@ export class ChatCompletionsProvider extends PushingProvider {
     }
   }
 
-  private async refusal(answer: UpstreamAnswer): Promise<ModelError> {
-    return this.toRefusal(answer, await readText(answer).catch(() => ''));
+  /** The error for a refused request; it names what of the entry would avoid it. */
+  private async refusal(answer: UpstreamAnswer, capabilities: Capabilities, body: object): Promise<ModelError> {
+    const text = await readText(answer).catch(() => '');
+    const error = this.toRefusal(answer, text);
+    const isHelped = HELPED.has(answer.status) && error.code !== 'context_length_exceeded';
+    const remedy = isHelped ? remedyOf(readFailure(text), capabilities, { ...body }) : undefined;
+    if (remedy === undefined) return error;
+    const message = `${error.message} The provider's entry avoids this with \`${remedy}\`.`;
+    return new ModelError(error.code, message, error.options);
   }
 
   private toRefusal({ status, headers }: Pick<UpstreamAnswer, 'status' | 'headers'>, text: string): ModelError {

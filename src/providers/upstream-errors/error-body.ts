@@ -112,7 +112,13 @@ function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   if (isObject(value) && Array.isArray(value.detail)) return textOf(value.detail);
   if (Array.isArray(value)) {
-    return value.map((entry) => textOf(isObject(entry) ? (entry.msg ?? entry.message) : entry)).join('; ');
+    return value.map((entry) => (isObject(entry) ? violationOf(entry) : textOf(entry))).join('; ');
   }
   return value === undefined || value === null ? '' : JSON.stringify(value);
+}
+
+/** What a validation error says, behind its place: without that, it may be about anything. */
+function violationOf({ loc, msg, message }: Readonly<Record<string, unknown>>): string {
+  const words = textOf(msg ?? message);
+  return Array.isArray(loc) && loc.length > 0 ? `${loc.join('.')}: ${words}` : words;
 }
