@@ -32,8 +32,8 @@ export class Backoff {
   }
 
   /**
-   * Records a failure and returns the pause before the next attempt, ms. Up to half of it is random, so that retries
-   * are spread.
+   * Records a failure and returns the pause before the next attempt, whole ms, which databases take as a time. Up to half of it is
+   * random, so that retries are spread.
    */
   failed(): number {
     // Concurrent failures count once.
@@ -41,7 +41,7 @@ export class Backoff {
     if (left > 0) return left;
     const { firstMs, longestMs } = this.pauses;
     const longest = Math.min(firstMs * 2 ** this.failures, longestMs);
-    const pause = longest * (1 - Math.random() / 2);
+    const pause = Math.ceil(longest * (1 - Math.random() / 2));
     this.failures += 1;
     this.notBefore = this.clock.now() + pause;
     return pause;

@@ -4,9 +4,11 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from '@jest/globals';
 import { toFile } from 'openai';
 
+import { ModelError } from '../../src/index.js';
 import { exportState, importState, StateBackend } from '../../src/state/index.js';
 import { simulateEmbeddings } from '../../src/simulator/simulated-embeddings.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
+import { ServiceLog } from '../support/service-log.js';
 import { type Service, startService } from '../support/service.js';
 import { EVERY_STATE, type TestState } from '../support/state-backends.js';
 
@@ -51,6 +53,23 @@ describe.each(DURABLE)('vector stores in $state', ({ open }) => {
     const indexed = await vectorStores.files.poll(storeId, fileId, POLL);
     expect(indexed).toMatchObject({ status: 'completed', attributes: { year: 2026 } });
     expect((await vectorStores.search(storeId, { query: 'bees' })).data).toHaveLength(1);
+  });
+
+  it('a file of a vector store is indexed when its model is there again', async () => {
+    await using state = await open();
+    const refusals = [503, 429];
+    await using service = await start(state, async () => {
+      const status = refusals.shift();
+      if (status !== undefined) throw new ModelError('server_error', 'It is away.', { status });
+    });
+    using log = ServiceLog.begin();
+    const { storeId, fileId } = await fill(service);
+    const indexed = await service.client().vectorStores.files.poll(storeId, fileId, POLL);
+    expect(indexed).toMatchObject({ status: 'completed', last_error: null });
+    expect(refusals).toEqual([]);
+    // Each refusal ends the claim at once: the next try does not wait until a lease is over.
+    expect(log.complaints.join('\n')).toMatch(/is indexed later.*It is away/);
+    expect(log.complaints.join('\n')).not.toContain('was not given back');
   });
 });
 
