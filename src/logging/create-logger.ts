@@ -6,7 +6,7 @@ import { ConsoleLogger, type ConsoleLoggerOptions, type LogLevel } from '@nestjs
 import { type Environment, LEVELS } from '../config/index.js';
 import { escapeJson, escapeLine, escapeLines } from './escape.js';
 import { LogLine } from './log-line.js';
-import { countLost, surviveErrors } from './lost-lines.js';
+import { countLost, countUnread, isBehind, surviveErrors } from './lost-lines.js';
 
 /** Nest's reports of modules and routes: about a hundred lines per start. */
 const ASSEMBLY: ReadonlySet<unknown> = new Set([
@@ -91,6 +91,10 @@ class ServiceLogger extends ConsoleLogger {
   protected override printMessages(...args: Parameters<ConsoleLogger['printMessages']>): void {
     const [messages, context, level, given, ...rest] = args;
     const stream = this.stream ?? given ?? 'stdout';
+    if (isBehind(stream)) {
+      countUnread(stream, messages.length);
+      return;
+    }
     super.printMessages(messages, context, level, stream, ...rest);
     const news = countLost(stream, messages.length);
     if (news !== undefined) super.printMessages([news], 'Log', 'warn', stream);
@@ -146,7 +150,7 @@ class ServiceLogger extends ConsoleLogger {
 
   protected override printStackTrace(stack: string): void {
     // Undefined where there is none, against its type.
-    if (stack as string | undefined) super.printStackTrace(escapeLines(stack));
+    if ((stack as string | undefined) && !isBehind('stderr')) super.printStackTrace(escapeLines(stack));
   }
 }
 

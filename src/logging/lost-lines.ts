@@ -1,6 +1,9 @@
 /** The exit code of programs whose output nobody reads any more: 128 and the number of SIGPIPE. */
 const UNREAD = 141;
 
+/** Characters that may wait for the reader of a stream, such as one that stands still with its pipe open. */
+const MOST_WAITING = 1024 * 1024;
+
 /** The streams of a log. */
 export type LogStream = 'stdout' | 'stderr';
 
@@ -9,6 +12,9 @@ const lost: Record<LogStream, number> = { stdout: 0, stderr: 0 };
 
 /** Of these, by stream: lines that the log has not reported yet, and why they were lost. */
 const unsaid = new Map<LogStream, { lines: number; reason: string }>();
+
+/** The streams whose readers are behind. */
+const behind = new Set<LogStream>();
 
 /** How many lines could not be written, by stream. */
 export function lostLines(): Readonly<Record<LogStream, number>> {
@@ -32,6 +38,23 @@ export function endWithReader(): void {
 }
 
 /**
+ * Whether so much waits for the reader of a stream that nothing more may be written: until half of it was read. What is written to a pipe
+ * that nobody reads stays in memory.
+ */
+export function isBehind(stream: LogStream): boolean {
+  // Files have none: they are written at once.
+  const waiting = (process[stream].writableLength as number | undefined) ?? 0;
+  if (waiting > MOST_WAITING) behind.add(stream);
+  else if (waiting <= MOST_WAITING / 2) behind.delete(stream);
+  return behind.has(stream);
+}
+
+/** Counts lines that were not given to a stream, because its reader is behind. */
+export function countUnread(stream: LogStream, lines: number): void {
+  count(stream, lines, 'nobody reads them');
+}
+
+/**
  * Counts lines that were just given to a stream and that it could not write. Returns what is to be said once it can again: how many
  * were lost before.
  */
@@ -43,10 +66,14 @@ export function countLost(stream: LogStream, lines: number): string | undefined 
     unsaid.delete(stream);
     return `lines that could not be written here: ${before.lines} (${before.reason})`;
   }
-  lost[stream] += lines;
   const { code, message } = error as NodeJS.ErrnoException;
-  unsaid.set(stream, { lines: (before?.lines ?? 0) + lines, reason: code ?? message });
+  count(stream, lines, code ?? message);
   return undefined;
+}
+
+function count(stream: LogStream, lines: number, reason: string): void {
+  lost[stream] += lines;
+  unsaid.set(stream, { lines: (unsaid.get(stream)?.lines ?? 0) + lines, reason });
 }
 
 function ignore(): void {

@@ -1,12 +1,5 @@
 // Slow: starts the built service as processes.
 
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-
 import { afterEach, describe, expect, it } from '@jest/globals';
 import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -16,14 +9,7 @@ import { loadEnvironment } from '../../src/config/index.js';
 import { blocksOf } from '../docs/pages.js';
 import { freePort } from '../support/ports.js';
 import { pause } from '../support/pause.js';
-import {
-  beginProcess,
-  endProcesses,
-  type ProcessVariables,
-  runToEnd,
-  startProcess,
-} from '../support/process-service.js';
-import { createTestDatabase } from '../support/postgres/test-database.js';
+import { endProcesses, type ProcessVariables, runToEnd, startProcess } from '../support/process-service.js';
 import { SocketClient } from '../support/socket-client.js';
 
 const BIDI = '\u202e';
@@ -97,50 +83,6 @@ describe('the log', () => {
     await written(() => writtenSoFar() + leftOut() >= 400);
     expect(writtenSoFar() + leftOut()).toBe(400);
     expect(leftOut()).toBeGreaterThan(0);
-  });
-
-  it.each([1, 2])(
-    'the log may lose its reader: the service goes on and counts what it cannot write, with WORKERS=%d',
-    async (WORKERS) => {
-      await using database = await createTestDatabase();
-      const { client, exited, kill, closeOutput } = await startProcess({
-        ...{ STATE: 'postgres', DATABASE_URL: database.url, WORKERS: String(WORKERS) },
-        ...{ METRICS: 'true', LOG_FORMAT: 'json' },
-      });
-      closeOutput();
-      for (let count = 0; count < 10; count += 1) {
-        expect(await client.send({ path: '/v1/nothing' })).toMatchObject({ status: 404 });
-        expect(await client.post('{"model":"gpt-5","input":"Hi"}')).toMatchObject({ status: 200 });
-      }
-      const { text } = await client.send({ path: '/metrics' });
-      expect(Number(/^antiphon_log_lines_lost_total\{stream="stdout"\} (\d+)$/m.exec(text)?.[1])).toBeGreaterThan(0);
-      kill('SIGTERM');
-      expect(await exited).toMatchObject({ code: 0, signal: null });
-    },
-  );
-
-  it('the log tells a reader that takes over a pipe how many lines the one before it has missed', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'antiphon-log-'));
-    const pipe = join(directory, 'log');
-    execFileSync('mkfifo', [pipe]);
-    const { exited, kill } = beginProcess({}, { wrapper: ['sh', '-c', `exec "$@" > ${pipe}`, 'sh'] });
-    const first = spawn('cat', [pipe], { stdio: ['ignore', 'pipe', 'ignore'] });
-    const origin = await textIn(first.stdout, /listens on (\S+)/);
-    const refuse = async (): Promise<void> => expect((await fetch(`${origin}/v1/nothing`)).status).toBe(404);
-    const gone = once(first, 'exit');
-    first.kill('SIGKILL');
-    await gone;
-    for (let count = 0; count < 3; count += 1) await refuse();
-    const second = spawn('cat', [pipe], { stdio: ['ignore', 'pipe', 'ignore'] });
-    const told = textIn(second.stdout, /WARN .*\[Log\] lines that could not be written here: (\d+) \(EPIPE\)\n/);
-    // It is opened when it is opened: until then, lines are lost.
-    for (let isTold = false; !isTold; isTold = (await Promise.race([told, refuse()])) !== undefined);
-    expect(Number(await told)).toBeGreaterThanOrEqual(3);
-    const ended = once(second, 'exit');
-    kill('SIGTERM');
-    expect(await exited).toMatchObject({ code: 0, signal: null });
-    await ended;
-    await rm(directory, { recursive: true });
   });
 
   it('the log says once that the database is away, however many requests fail', async () => {
@@ -297,15 +239,3 @@ describe('the log', () => {
     expect(stdout + stderr).not.toMatch(/a-secret|key-of-red/);
   });
 });
-
-/** Resolves with the group of the pattern once the text of the stream has it. */
-function textIn(stream: Readable, pattern: RegExp): Promise<string> {
-  let text = '';
-  return new Promise((resolve) => {
-    stream.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-      const [, found] = pattern.exec(text) ?? [];
-      if (found !== undefined) resolve(found);
-    });
-  });
-}
