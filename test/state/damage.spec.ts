@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type OpenAI from 'openai';
 import { toFile } from 'openai';
 
 import { pause } from '../support/pause.js';
@@ -63,7 +62,7 @@ const STORE_FILES: Listed = {
     const { id } = await vectorStores.create({});
     const ids = await four(async () => {
       const fileId = await upload(service);
-      await vectorStores.files.createAndPoll(id, { file_id: fileId }, { pollIntervalMs: 5 });
+      await vectorStores.files.createAndPoll(id, { file_id: fileId }, POLL);
       return fileId;
     });
     return [`/vector_stores/${id}/files`, ids];
@@ -84,6 +83,8 @@ const INPUT: StoredText = {
   postgres: { column: 'items.body', where: `response_id = $1 AND kind = 'input'` },
   redis: { key: (id) => `:r:${id}:input` },
 };
+
+const POLL = { pollIntervalMs: 5 };
 
 const GREETING = { model: 'gpt-5', input: 'Hello' } as const;
 
@@ -156,7 +157,7 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
       environment: { ...state.environment },
       imports: [log.asModule()],
     });
-    const ended = await whenOver(service, id);
+    const ended = await whenOver(service, `/responses/${id}`);
     // Its body is that of its creation: the turn, which is whole, writes another one.
     if (part === 'body') expect(ended).toMatchObject({ id, status: 'completed' });
     else {
@@ -182,6 +183,30 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
     expect(await send(service, 'DELETE', `/responses/${deleted}`)).toMatchObject({ status: 200 });
     expect(await send(service, 'GET', `/responses/${deleted}`)).toMatchObject({ status: 404 });
   });
+
+  // Redis leaves files to VECTOR_STORE_URL.
+  if (kind.state !== 'redis') {
+    it('a file in a vector store that is damaged while it waits fails, and the one behind it is indexed', async () => {
+      const [store, [first = '', second = '']] = await filled(async (service) => {
+        const { vectorStores } = service.client();
+        const { id } = await vectorStores.create({});
+        const files = [await upload(service), await upload(service)];
+        for (const file of files) await vectorStores.files.create(id, { file_id: file });
+        return [id, files] as const;
+      });
+      await damage(kind, state, STORE_FILES.stored, first, 'xxxx');
+      // Whatever became of them: they wait again.
+      for (const id of [first, second]) {
+        await damage(kind, state, { column: 'vector_store_files.status' }, id, 'in_progress');
+      }
+      await using service = await start();
+      const path = `/vector_stores/${store}/files`;
+      expect(await whenOver(service, `${path}/${second}`)).toMatchObject({ status: 'completed' });
+      expect(await whenOver(service, `${path}/${first}`)).toMatchObject({
+        ...{ status: 'failed', last_error: { code: 'server_error' } },
+      });
+    });
+  }
 
   it('a response that continues a damaged one is refused, and named', async () => {
     const id = await filled(async (service) => (await ask(service)).id);
@@ -247,14 +272,20 @@ function ask(service: Service) {
   return service.client().responses.create(GREETING);
 }
 
-/** Polls a background response until it has ended, also while it cannot be read. */
-async function whenOver(service: Service, id: string) {
+/** Polls a response or a file in a vector store until it has ended, also while it cannot be read. */
+async function whenOver(service: Service, path: string): Promise<Ended> {
   for (;;) {
-    const { status, body } = await send(service, 'GET', `/responses/${id}`);
-    const response = body as Pick<OpenAI.Responses.Response, 'status' | 'error'>;
-    if (status === 200 && response.status !== 'queued' && response.status !== 'in_progress') return response;
+    const { status, body } = await send(service, 'GET', path);
+    const found = body as Ended;
+    if (status === 200 && found.status !== 'queued' && found.status !== 'in_progress') return found;
     await pause();
   }
+}
+
+/** What has ended, and why. */
+interface Ended {
+  readonly status: string;
+  readonly error?: { readonly code: string; readonly message: string } | null;
 }
 
 async function send(
