@@ -91,6 +91,22 @@ describe('a start with the simulator', () => {
     expectLatency(stdout, 'realistic; background turns: 500/20; speed: 2');
   });
 
+  it('a start takes modules of Node as they were compiled with it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'antiphon-look-'));
+    const look = join(folder, 'look.cjs');
+    // Which they are, Node says only to its own tests. It loads some of its inner ones when they are used first; `http` is small.
+    const say = `const { internalBinding } = require('internal/test/binding');
+      const list = () => [...internalBinding('builtins').getCacheUsage().compiledWithoutCache];
+      const say = () => console.log('compiled again: ' + list().filter((name) => !/^(?:internal\\/|http$)/.test(name)));
+      process.once('exit', say);`;
+    await writeFile(look, say);
+    const wrapper = ['/bin/sh', '-c', `exec "$0" --no-warnings --expose-internals --require '${look}' "$@"`];
+    const { kill, exited } = await startProcess({}, [], { wrapper });
+    kill('SIGTERM');
+    expect((await exited).stdout).toMatch(/^compiled again: $/m);
+    await rm(folder, { recursive: true });
+  });
+
   it('a start with the simulator names a latency of its own, and scripted models, with a request that one of them answers', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'antiphon-start-'));
     const script = "model: weather\nmatch: last_user_message\nturns:\n  - { when: it's raining, text: Take a coat. }\n";
