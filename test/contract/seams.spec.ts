@@ -22,6 +22,7 @@ import {
   type TurnPolicy,
 } from '../../src/index.js';
 import { FakeClock, ScriptedProvider } from '../../src/testing/index.js';
+import { ServiceLog } from '../support/service-log.js';
 
 /** Appends its letter to every text. */
 abstract class Letter extends PassPolicy {
@@ -114,6 +115,23 @@ describe('an application with seams', () => {
     );
     expect(refused?.status).toBe(500);
     expect(refused?.message).not.toContain('10.0.0.7');
+  });
+
+  it.each<readonly [string, () => unknown]>([
+    ['nothing', () => undefined],
+    ['nothing later', () => Promise.resolve(null)],
+    ['a number', () => 7],
+    ['an empty name', () => ''],
+    ['a grant without a tenant', () => ({ scopes: ['responses:write'] })],
+  ])('an application with seams serves nobody whose authenticator returns %s', async (_, authenticate) => {
+    const client = await start({ authenticator: { useValue: { authenticate: authenticate as never } } });
+    using log = ServiceLog.begin();
+    const create = client.responses.create({ model: 'm', input: 'Hi', store: false });
+    await expect(create).rejects.toMatchObject({ status: 500, code: 'server_error' });
+    expect(log.complaints.join('\n')).toContain('neither a tenant nor a grant with one');
+    const socket = new WebSocket(`${client.baseURL.replace('http', 'ws')}/responses`);
+    await expect(once(socket, 'open')).rejects.toThrow('500');
+    expect(app.get(ScriptedProvider).turns).toEqual([]);
   });
 
   it('an application with seams forwards headers that a request cannot replace in its body', async () => {
