@@ -171,6 +171,29 @@ describeRedis('a Redis that is full', () => {
     client.disconnect();
     await append(responses, tenant, 'after');
   });
+
+  it('a Redis whose password is changed under a backend is not available, until it takes the password again', async () => {
+    await using server = await startRedis('--requirepass', 'right');
+    await using opened = await openRedis(server.url.replace('//', '//:right@'));
+    const { responses } = opened.backend;
+    const tenant = newTenant();
+    await append(responses, tenant, 'before');
+    const client = new Client(server.port, { password: 'right' });
+    await client.config('SET', 'requirepass', 'wrong');
+    await client.call('CLIENT', 'KILL', 'SKIPME', 'yes');
+    for (const id of ['first', 'second']) {
+      const failure: unknown = await append(responses, tenant, id).catch((error: unknown) => error);
+      expect((failure as StoreUnavailableError).toApiError()).toMatchObject({
+        status: 503,
+        code: 'service_unavailable',
+      });
+    }
+    await client.config('SET', 'requirepass', 'right');
+    client.disconnect();
+    await ready(opened.backend);
+    await append(responses, tenant, 'after');
+    expect(await contextOf(responses, tenant, 'before')).toEqual(contextFrom('before'));
+  });
 });
 
 describeRedis('a Redis that is full while a background turn runs', () => {

@@ -6,7 +6,7 @@ import { conversationLock } from '../write-lock.js';
 
 /** Replies of Redis that say that it cannot do it now: a retry may succeed. */
 const PASSING_REPLIES =
-  /^(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|OOM|BUSY|NOREPLICAS|MISCONF|NOAUTH|UNBLOCKED|ERR max number of clients)\b/;
+  /^(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|OOM|BUSY|NOREPLICAS|MISCONF|NOAUTH|WRONGPASS|UNBLOCKED|ERR max number of clients)\b/;
 /** Replies of a node that is not, or no longer, the one to ask. */
 const MISDIRECTED_REPLIES = /^(?:READONLY|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN)\b/;
 /** Errors that the driver reports without a code. */
@@ -55,7 +55,11 @@ export function isRefusal(error: unknown): boolean {
 
 /** Converts temporary errors to StoreUnavailableError; others are unchanged. */
 export function toStoreError(error: unknown): unknown {
-  if (error instanceof StateError || !isPassing(error)) return error;
+  return error instanceof StateError || !isPassing(error) ? error : toUnavailable(error);
+}
+
+/** The error of a request that cannot be sent, or that Redis cannot answer now. */
+export function toUnavailable(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(`Redis is not available: ${reasonOf(error)}`, { cause: error });
 }
 

@@ -5,7 +5,16 @@ import { StoreUnavailableError } from '../errors.js';
 import { type Batch, type Confirmation, sendBatch } from './batch.js';
 import type { RedisSettings } from './connection-options.js';
 import { close, RedisConnection } from './connection.js';
-import { isDemoted, isMoving, isPassing, isTimeout, isWorthRepeating, replyOf, toStoreError } from './errors.js';
+import {
+  isDemoted,
+  isMoving,
+  isPassing,
+  isTimeout,
+  isWorthRepeating,
+  replyOf,
+  toStoreError,
+  toUnavailable,
+} from './errors.js';
 import { requireUsable } from './requirements.js';
 import { type Command, keyOf, run, LuaScript } from './script.js';
 
@@ -164,7 +173,8 @@ export class Redis {
         }
       }
     } catch (error) {
-      throw toStoreError(error);
+      // Without a connection nothing can be served, whatever is the reason: a certificate that has expired, a password that was changed.
+      throw error === connection.fault ? toUnavailable(error) : toStoreError(error);
     }
   }
 }
