@@ -1,5 +1,3 @@
-import { Logger } from '@nestjs/common';
-
 import { RecentMap } from '../recent-map.js';
 import { DamagedRecordError } from './errors.js';
 import type { Page, PageRequest } from './page.js';
@@ -7,8 +5,15 @@ import type { Page, PageRequest } from './page.js';
 /** How many damaged records are remembered as told. */
 const MOST_TOLD = 10_000;
 
-const logger = new Logger('State');
 const told = new RecentMap<true>(MOST_TOLD);
+
+/** Where damage is logged. The logger is given, not imported: SQLite's thread runs this file too, and would start half as fast with Nest. */
+let warn = (message: string): void => process.emitWarning(message);
+
+/** Has damage logged by `logger` from now on, in place of Node's warnings. */
+export function logDamageWith(logger: { warn(message: string): void }): void {
+  warn = (message) => logger.warn(message);
+}
 
 /** What is read as `read` does; undefined for a damaged record, which is left out and logged once per process. */
 export function readable<T>(tenant: string, read: () => T): T | undefined {
@@ -26,7 +31,7 @@ export function tellDamage(tenant: string, { record, message }: DamagedRecordErr
   const key = JSON.stringify([tenant, record]);
   if (!told.has(key)) {
     const remedy = record.startsWith('/') ? `DELETE ${record} removes it` : 'restore it from a backup';
-    logger.warn(`${message}. Tenant '${tenant}' cannot read it, and lists leave it out: ${remedy}`);
+    warn(`${message}. Tenant '${tenant}' cannot read it, and lists leave it out: ${remedy}`);
   }
   told.set(key, true);
 }

@@ -1,4 +1,4 @@
-import { Injectable, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, Logger, Module, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 
 import { BackgroundRuns } from './background-runs.js';
 import { Claims } from './claims.js';
@@ -7,6 +7,7 @@ import { DeletionNotices, RunNotices } from './notices.js';
 import { EventLog } from './event-log.js';
 import { JobQueue } from './job-queue.js';
 import { observeCalls, StateCallObserver } from './observe-calls.js';
+import { logDamageWith } from './readable-page.js';
 import { ResponseGraph } from './response-graph.js';
 import { ResponseStore } from './response-store.js';
 import { Retention } from './retention.js';
@@ -24,6 +25,7 @@ class StateLifecycle implements OnModuleInit, OnApplicationShutdown {
   ) {}
 
   async onModuleInit(): Promise<void> {
+    logDamageWith(new Logger('State'));
     for (const backend of backendsOf(this.backend, this.library)) await backend.start();
   }
 
