@@ -1,3 +1,5 @@
+// Slow: starts a service twice for each of its tests.
+
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { toFile } from 'openai';
 
