@@ -22,12 +22,12 @@ function fillFor(tenant: Tenant): string {
       CASE WHEN n = 0 THEN NULL ELSE 'r' || session || '-' || (CASE WHEN n % 2 = 1 THEN n - 1 ELSE n - 2 END) END,
       's' || session, CASE WHEN n % 40 = 7 THEN 'failed' ELSE 'completed' END, 'model-' || session % 50,
       to_timestamp(${NOW} - session * 100 + n), to_timestamp(${NOW} + 1000 + session * 100 + n / 1000.0),
-      ARRAY['label-' || session], 40, 4, '{}'
+      ARRAY['label-' || session], 40, 4, '{"id":"resp"}'
     FROM generate_series(0, 499) AS session, generate_series(0, 39) AS n ORDER BY n;
     INSERT INTO antiphon.session_responses (owner, session_id, created_at, response_id)
     SELECT owner, session_id, created_at, id FROM antiphon.responses;
     INSERT INTO antiphon.items (owner, response_id, position, kind, item_key, body)
-    SELECT owner, id, position, CASE position WHEN 1 THEN 'input' ELSE 'output' END, 'item-' || id || position, '{}'
+    SELECT owner, id, position, CASE position WHEN 1 THEN 'input' ELSE 'output' END, 'item-' || id || position, '{"type":"x"}'
     FROM antiphon.responses, generate_series(1, 2) AS position;
     INSERT INTO antiphon.background_runs (owner, response_id, tenant, turn, is_stream, log_expires_at)
     SELECT owner, id, '"${tenant}"', '{}', true, CASE WHEN session_id <> 's10' THEN expires_at END
@@ -41,11 +41,11 @@ function fillFor(tenant: Tenant): string {
     SELECT CASE n % 10 WHEN 0 THEN '${tenant}' ELSE 'other-' || n % 10 END, 'c' || n, to_timestamp(${NOW}), '{}', 1, 8, 16, n % 1000 = 7
     FROM generate_series(0, 4999) AS n;
     INSERT INTO antiphon.conversation_items (owner, conversation_id, position, is_given, item_key, body)
-    SELECT owner, id, n, n % 8 = 7, id || '-' || n, '{}' FROM antiphon.conversations, generate_series(0, 7) AS n;
+    SELECT owner, id, n, n % 8 = 7, id || '-' || n, '{"type":"x"}' FROM antiphon.conversations, generate_series(0, 7) AS n;
     INSERT INTO antiphon.conversations (owner, id, created_at, metadata, version, end_position, items_size)
     VALUES ('${tenant}', 'long', to_timestamp(${NOW}), '{}', 1, 10000, 20000);
     INSERT INTO antiphon.conversation_items (owner, conversation_id, position, is_given, item_key, body)
-    SELECT '${tenant}', 'long', n, false, 'long-' || n, '{}' FROM generate_series(0, 9999) AS n;
+    SELECT '${tenant}', 'long', n, false, 'long-' || n, '{"type":"x"}' FROM generate_series(0, 9999) AS n;
     ANALYZE;`;
 }
 
