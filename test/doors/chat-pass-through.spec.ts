@@ -109,7 +109,7 @@ async function whole(client: OpenAI, messages: readonly ChatCompletionMessagePar
 const HI: readonly ChatCompletionMessageParam[] = [{ role: 'user', content: 'Hi' }];
 const TOOLS = ['look', 'weather', 'get_weather'].map((name) => ({
   type: 'function' as const,
-  function: { name, parameters: { type: 'object' } },
+  function: { name, parameters: { type: 'object', properties: {} } },
 }));
 
 // Text: any characters but halves of pairs, and none of them empty.
