@@ -21,7 +21,7 @@ export {
   type OpenOptions,
 } from './conversation-store.js';
 export * from './errors.js';
-export { readRecord } from './read-record.js';
+export { readRecord, reasonOfDamage } from './read-record.js';
 export { tellDamage } from './readable-page.js';
 export { begins, EventLog, finishedItems, type LogBatch, type LogNote, type LogPage, type Run } from './event-log.js';
 export {

@@ -20,8 +20,13 @@ export function parseStored(text: string, record: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new DamagedRecordError(record, (error as SyntaxError).message);
+    throw new DamagedRecordError(record, reasonOfDamage(error));
   }
+}
+
+/** Why something that is stored cannot be read, for the log. V8 quotes a text that is not JSON, and the log has no content (SECURITY.md). */
+export function reasonOfDamage(error: unknown): string {
+  return error instanceof SyntaxError ? 'its text is not JSON' : String(error);
 }
 
 /** Parses the name of a tenant. Throws DamagedRecordError. */

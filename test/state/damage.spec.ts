@@ -1,13 +1,11 @@
 // Slow: starts a service twice for each of its tests.
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { toFile } from 'openai';
 
-import { pause } from '../support/pause.js';
 import { ServiceLog } from '../support/service-log.js';
 import { type Service, startService } from '../support/service.js';
 import { EVERY_STATE, type TestState } from '../support/state-backends.js';
-import { damage, type StoredText } from './damage.js';
+import { ask, damage, GREETING, POLL, SECRET, send, type StoredText, upload, whenOver } from './damage.js';
 
 /** What is in a list, and where one of its entries is stored. */
 interface Listed {
@@ -86,10 +84,6 @@ const INPUT: StoredText = {
   redis: { key: (id) => `:r:${id}:input` },
 };
 
-const POLL = { pollIntervalMs: 5 };
-
-const GREETING = { model: 'gpt-5', input: 'Hello' } as const;
-
 const DURABLE = EVERY_STATE.filter(({ state }) => state !== 'memory');
 
 describe.each(DURABLE)('a state with damage in $state', (kind) => {
@@ -109,7 +103,7 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
 
   // Redis leaves files to VECTOR_STORE_URL.
   const kinds = [RESPONSES, ITEMS, ...(kind.state === 'redis' ? [] : [FILES, STORES, STORE_FILES])];
-  const cases = kinds.flatMap((listed) => ['xxxx', '{}'].map((text) => ({ ...listed, text })));
+  const cases = kinds.flatMap((listed) => [SECRET, '{}'].map((text) => ({ ...listed, text })));
   const shapes = ['null', '[]', '"x"'].map((text) => ({ ...RESPONSES, text }));
 
   it.each([...cases, ...shapes])(
@@ -131,6 +125,7 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
       expect(await idsIn(service, `${list}?limit=1&order=asc&after=${second}`)).toEqual([last]);
       const told = log.complaints.filter((line) => line.includes('removes it'));
       expect(told).toHaveLength(2);
+      expect(log.complaints.join('\n')).not.toContain(SECRET);
       expect(told.join('\n')).toContain(`DELETE /v1${list}/${second} removes it`);
 
       const read = await send(service, 'GET', `${list}/${second}`);
@@ -145,10 +140,10 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
   );
 
   it.each<readonly [part: string, stored: StoredText, text: string]>([
-    ['turn', TURN, 'xxxx'],
+    ['turn', TURN, SECRET],
     ['turn', TURN, 'null'],
     ['turn', TURN, '{"jobId":"x","admitted":{}}'],
-    ['input', INPUT, 'xxxx'],
+    ['input', INPUT, SECRET],
     ['input', INPUT, 'null'],
     ['body', RESPONSES.stored, 'xxxx'],
   ])('a background response whose %s is damaged ends as failed, which is logged once', async (part, stored, text) => {
@@ -166,6 +161,7 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
       expect(ended).toMatchObject({ id, status: 'failed', error: { code: 'server_error' } });
       expect(ended.error?.message).toContain('is damaged and cannot be read');
       expect(log.complaints.filter((line) => line.includes(id))).toHaveLength(1);
+      expect(log.complaints.join('\n')).not.toContain(SECRET);
     }
     expect(await send(service, 'DELETE', `/responses/${id}`)).toMatchObject({ status: 200 });
   });
@@ -185,30 +181,6 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
     expect(await send(service, 'DELETE', `/responses/${deleted}`)).toMatchObject({ status: 200 });
     expect(await send(service, 'GET', `/responses/${deleted}`)).toMatchObject({ status: 404 });
   });
-
-  // Redis leaves files to VECTOR_STORE_URL.
-  if (kind.state !== 'redis') {
-    it('a file in a vector store that is damaged while it waits fails, and the one behind it is indexed', async () => {
-      const [store, [first = '', second = '']] = await filled(async (service) => {
-        const { vectorStores } = service.client();
-        const { id } = await vectorStores.create({});
-        const files = [await upload(service), await upload(service)];
-        for (const file of files) await vectorStores.files.create(id, { file_id: file });
-        return [id, files] as const;
-      });
-      await damage(kind, state, STORE_FILES.stored, first, 'xxxx');
-      // Whatever became of them: they wait again.
-      for (const id of [first, second]) {
-        await damage(kind, state, { column: 'vector_store_files.status' }, id, 'in_progress');
-      }
-      await using service = await start();
-      const path = `/vector_stores/${store}/files`;
-      expect(await whenOver(service, `${path}/${second}`)).toMatchObject({ status: 'completed' });
-      expect(await whenOver(service, `${path}/${first}`)).toMatchObject({
-        ...{ status: 'failed', last_error: { code: 'server_error' } },
-      });
-    });
-  }
 
   it('a response that continues a damaged one is refused, and named', async () => {
     const id = await filled(async (service) => (await ask(service)).id);
@@ -263,40 +235,6 @@ async function four(make: (index: number) => Promise<string>): Promise<readonly 
   const ids: string[] = [];
   for (let index = 0; index < 4; index += 1) ids.push(await make(index));
   return ids;
-}
-
-async function upload(service: Service): Promise<string> {
-  const file = await toFile(Buffer.from('Trains are booked in second class.'), 'travel.txt');
-  return (await service.client().files.create({ file, purpose: 'assistants' })).id;
-}
-
-function ask(service: Service) {
-  return service.client().responses.create(GREETING);
-}
-
-/** Polls a response or a file in a vector store until it has ended, also while it cannot be read. */
-async function whenOver(service: Service, path: string): Promise<Ended> {
-  for (;;) {
-    const { status, body } = await send(service, 'GET', path);
-    const found = body as Ended;
-    if (status === 200 && found.status !== 'queued' && found.status !== 'in_progress') return found;
-    await pause();
-  }
-}
-
-/** What has ended, and why. */
-interface Ended {
-  readonly status: string;
-  readonly error?: { readonly code: string; readonly message: string } | null;
-}
-
-async function send(
-  service: Service,
-  method: string,
-  path: string,
-): Promise<{ readonly status: number; readonly body: unknown }> {
-  const answer = await fetch(service.baseURL + path, { method });
-  return { status: answer.status, body: await answer.json() };
 }
 
 /** A page of a list. */

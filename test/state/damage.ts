@@ -1,13 +1,25 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
+import { toFile } from 'openai';
 import { Client as Postgres } from 'pg';
 
 import { Environment } from '../../src/config/index.js';
 import { createClient } from '../../src/state/redis/connection-options.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
+import { pause } from '../support/pause.js';
 import { findKeys } from '../support/redis/remove-keys.js';
+import type { Service } from '../support/service.js';
 import type { StateKind, TestState } from '../support/state-backends.js';
+
+/** How often it is asked whether a file is indexed. */
+export const POLL = { pollIntervalMs: 5 };
+
+/** No JSON, and nothing for a log. */
+export const SECRET = 'sesame';
+
+/** A request. */
+export const GREETING = { model: 'gpt-5', input: 'Hello' } as const;
 
 /** Where a text is stored: a column of rows in a database with SQL, and a key in Redis. */
 export interface StoredText {
@@ -89,4 +101,41 @@ async function damageEntry(
   for (const [at, [kind = '', item = '']] of entries) {
     await client.xadd(key, at, kind, item.includes(`"${id}"`) ? text : item);
   }
+}
+
+/** Stores a file; resolves with its id. */
+export async function upload(service: Service): Promise<string> {
+  const file = await toFile(Buffer.from('Trains are booked in second class.'), 'travel.txt');
+  return (await service.client().files.create({ file, purpose: 'assistants' })).id;
+}
+
+/** Stores a response. */
+export function ask(service: Service) {
+  return service.client().responses.create(GREETING);
+}
+
+/** Polls a response or a file in a vector store until it has ended, also while it cannot be read. */
+export async function whenOver(service: Service, path: string): Promise<Ended> {
+  for (;;) {
+    const { status, body } = await send(service, 'GET', path);
+    const found = body as Ended;
+    if (status === 200 && found.status !== 'queued' && found.status !== 'in_progress') return found;
+    await pause();
+  }
+}
+
+/** What has ended, and why. */
+export interface Ended {
+  readonly status: string;
+  readonly error?: { readonly code: string; readonly message: string } | null;
+}
+
+/** Sends a request without a body. */
+export async function send(
+  service: Service,
+  method: string,
+  path: string,
+): Promise<{ readonly status: number; readonly body: unknown }> {
+  const answer = await fetch(service.baseURL + path, { method });
+  return { status: answer.status, body: await answer.json() };
 }

@@ -101,14 +101,14 @@ describe('a service whose file', () => {
 
   it('a service whose file has a job that cannot be read starts, and does without that one', async () => {
     await fill();
-    damageFile("INSERT INTO jobs (queue, id, data, attempts) VALUES ('turns', 'broken', 'xxxx', 0)");
+    damageFile("INSERT INTO jobs (queue, id, data, attempts) VALUES ('turns', 'broken', 'sesame', 0)");
     const log = ServiceLog.begin();
     const backend = sqliteIn(directory, new FakeClock());
     await backend.start();
     await backend.stop();
     log[Symbol.dispose]();
     expect(log.complaints).toEqual([
-      expect.stringContaining('job broken of queue turns cannot be read and is left out'),
+      expect.stringContaining('job broken of queue turns cannot be read and is left out: its text is not JSON'),
     ]);
     await using service = await start();
     const { id } = await clientOf(service).responses.create({ model: 'gpt-5', input: 'Hello', background: true });

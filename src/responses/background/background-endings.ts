@@ -14,6 +14,7 @@ import {
   DamagedRecordError,
   type Ending,
   type LogBatch,
+  reasonOfDamage,
   type UnfinishedResponse,
 } from '../../state/index.js';
 import { estimateItemTokens, loadTokenizer } from '../../providers/index.js';
@@ -138,7 +139,7 @@ export class BackgroundEndings {
       return this.compose(responseId, unfinished, outcome, onlyQueued);
     } catch (error) {
       // What has another shape than it was written with fails in any way.
-      const damage = error instanceof DamagedRecordError ? error.message : String(error);
+      const damage = error instanceof DamagedRecordError ? error.message : reasonOfDamage(error);
       const hasBegun = unfinished.log.events.some(({ type }) => type === 'response.in_progress');
       return onlyQueued && hasBegun
         ? undefined

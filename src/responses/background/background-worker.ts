@@ -17,6 +17,7 @@ import {
   JobHandedBackError,
   JobQueue,
   type QueueWorker,
+  reasonOfDamage,
   type Run,
   RunLostError,
   RunNotices,
@@ -214,7 +215,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     try {
       return new RunLog(...parts);
     } catch (error) {
-      throw new DamagedRecordError(`the log of /v1/responses/${parts[1].responseId}`, String(error));
+      throw new DamagedRecordError(`the log of /v1/responses/${parts[1].responseId}`, reasonOfDamage(error));
     }
   }
 

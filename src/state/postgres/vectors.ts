@@ -10,7 +10,7 @@ import {
   VectorIndex,
   wordsOf,
 } from '../vector-index.js';
-import { type ChunkRow, type PublishedRow, toBytes, toDocument, toHit, toVector } from '../sql/chunks.js';
+import { type ChunkRow, type PublishedRow, readChunk, toBytes, toDocument, toHit, toVector } from '../sql/chunks.js';
 import { prepared } from '../sql/statement.js';
 import { STORE_BATCH as BATCH } from '../sql/statements/vector-stores.js';
 import type { Database, RunStatement } from './database.js';
@@ -190,7 +190,7 @@ export class PostgresVectorIndex extends VectorIndex {
 
   override async texts(tenant: Tenant, storeId: string, fileId: string): Promise<readonly string[]> {
     const rows = await this.database.repeatable(TEXTS, toFile(tenant, storeId, fileId));
-    return rows.map(({ text }) => JSON.parse(text) as string);
+    return rows.map(({ text }) => readChunk(text, { storeId, fileId }));
   }
 
   override async nearest(tenant: Tenant, vector: Float32Array, query: ChunkQuery): Promise<readonly ChunkHit[]> {

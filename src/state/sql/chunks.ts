@@ -1,3 +1,4 @@
+import { parseStored } from '../read-record.js';
 import type { Attributes, ChunkHit, IndexedDocument } from '../vector-index.js';
 
 /** A document as a row; `names`: its store and its file, as JSON. PostgreSQL gives numbers of documents as texts. */
@@ -17,14 +18,18 @@ export interface ChunkRow extends DocumentRow {
   readonly text: string;
 }
 
-/** Reads a document. */
+type NamedFile = Pick<IndexedDocument, 'storeId' | 'fileId'>;
+
+/** Reads a document. Throws DamagedRecordError. */
 export function toDocument({ attributes, ...row }: PublishedRow): IndexedDocument {
-  return { ...toNames(row), attributes: JSON.parse(attributes) as Attributes };
+  const names = toNames(row);
+  return { ...names, attributes: parseStored(attributes, recordOf(names)) as Attributes };
 }
 
-/** Reads a chunk that a search has found. */
+/** Reads a chunk that a search has found. Throws DamagedRecordError. */
 export function toHit(row: ChunkRow, score: number): ChunkHit {
-  return { ...toNames(row), position: row.position, text: JSON.parse(row.text) as string, score };
+  const names = toNames(row);
+  return { ...names, position: row.position, text: readChunk(row.text, names), score };
 }
 
 /** The bytes of a vector, as they are stored: floats, little-endian. */
@@ -38,7 +43,16 @@ export function toVector(bytes: Uint8Array): Float32Array {
   return new Float32Array(buffer, byteOffset, byteLength / 4);
 }
 
+/** Parses the text of a chunk. Throws DamagedRecordError. */
+export function readChunk(text: string, file: NamedFile): string {
+  return parseStored(text, recordOf(file)) as string;
+}
+
+function recordOf({ storeId, fileId }: NamedFile): string {
+  return `/v1/vector_stores/${storeId}/files/${fileId}`;
+}
+
 function toNames({ document, names }: DocumentRow): Omit<IndexedDocument, 'attributes'> {
-  const [storeId, fileId] = JSON.parse(names) as [string, string];
+  const [storeId, fileId] = parseStored(names, `the chunks of document ${document}`) as [string, string];
   return { document: Number(document), storeId, fileId };
 }

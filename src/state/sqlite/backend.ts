@@ -15,6 +15,7 @@ import { StateStartError } from '../errors.js';
 import { InProcessJobQueue, type JobJournal, type KeptJob } from '../in-process/jobs.js';
 import { InProcessLock } from '../in-process/locks.js';
 import { RunGate } from '../in-process/run-gate.js';
+import { reasonOfDamage } from '../read-record.js';
 import type { ResponseGraph } from '../response-graph.js';
 import type { ResponseStore } from '../response-store.js';
 import type { SecretStore } from '../secret-store.js';
@@ -178,7 +179,7 @@ function journalOf(thread: ThreadGroup<SqliteJobs>): JobJournal {
     try {
       return [{ ...job, data: JSON.parse(data) as unknown }];
     } catch (error) {
-      logger.warn(`job ${job.id} of queue ${job.queue} cannot be read and is left out: ${String(error)}`);
+      logger.warn(`job ${job.id} of queue ${job.queue} cannot be read and is left out: ${reasonOfDamage(error)}`);
       return [];
     }
   };

@@ -1,3 +1,5 @@
+import { reasonOfDamage } from '../read-record.js';
+
 /** The file is of a later version of the schema. */
 export class NewerFileError extends Error {
   override readonly name = 'NewerFileError';
@@ -87,7 +89,7 @@ export function explainFailure(error: unknown, directory: string): string {
   const found = reasonOf(error);
   if (error instanceof MovedFileError) return moved(place, found);
   // What is stored is JSON, unless something else has written to the disk.
-  if (error instanceof SyntaxError) return damaged(place, found);
+  if (error instanceof SyntaxError) return damaged(place, reasonOfDamage(error));
   const { errcode } = error as { readonly errcode?: number };
   const explain = errcode === undefined ? undefined : BY_RESULT[errcode & 0xff];
   return explain === damaged || explain === full ? explain(place, found) : found;

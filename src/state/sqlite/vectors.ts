@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import { toKey } from '../keys.js';
 import { type ChunkHit, type ChunkQuery, productOf, type VectorIndex, wordsOf } from '../vector-index.js';
-import { type ChunkRow, type PublishedRow, toBytes, toDocument, toHit, toVector } from '../sql/chunks.js';
+import { type ChunkRow, type PublishedRow, readChunk, toBytes, toDocument, toHit, toVector } from '../sql/chunks.js';
 import type { Executed } from './executed.js';
 import { tenantNumbers } from './statements/visible.js';
 import { statementRunner } from './run-statements.js';
@@ -140,7 +140,7 @@ export function sqliteVectors(database: DatabaseSync): Executed<VectorIndex> {
     texts: (tenant, storeId, fileId) => {
       const row = publishedOf(tenant, storeId, fileId);
       if (row === undefined) return [];
-      return texts.all(Number(row['document'])).map(({ text }) => JSON.parse(String(text)) as string);
+      return texts.all(Number(row['document'])).map(({ text }) => readChunk(String(text), { storeId, fileId }));
     },
 
     nearest: (tenant, vector, query) => {
