@@ -56,15 +56,14 @@ export class StoredResponsesService {
 
   /**
    * Only background responses can be cancelled; one that has ended is returned unchanged (protocol §1.1). Throws ApiError
-   * 404, or 400 for a foreground response.
+   * 404, or 400 for a foreground response, and DamagedRecordError for one that cannot be read and is not to be cancelled.
    */
   async cancel(tenant: Tenant, responseId: string, within?: string): Promise<ResponseObject> {
     const isBackground = await this.isInBackground(tenant, responseId, within);
     if (isBackground) {
       const cancelled = await this.worker.cancel(tenant, responseId, within);
-      // The response was deleted meanwhile.
-      if (cancelled === undefined) throw ApiError.notFound('Response', responseId);
-      return cancelled;
+      // The response was deleted meanwhile, or is a damaged one of the foreground: reading it says which.
+      return cancelled ?? (await this.retrieve(tenant, responseId, within));
     }
     throw ApiError.badRequest('Cannot cancel a synchronous response.', null);
   }

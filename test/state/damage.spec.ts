@@ -182,6 +182,15 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
     expect(await send(service, 'GET', `/responses/${deleted}`)).toMatchObject({ status: 404 });
   });
 
+  it('a response that is damaged and was not in the background is named when it is cancelled', async () => {
+    const id = await filled(async (service) => (await ask(service)).id);
+    await damage(kind, state, RESPONSES.stored, id, SECRET);
+    await using service = await start();
+    const refused = await send(service, 'POST', `/responses/${id}/cancel`);
+    expect(refused).toMatchObject({ status: 500, body: { error: { code: 'server_error' } } });
+    expect(JSON.stringify(refused.body)).toContain(`What is stored of /v1/responses/${id} is damaged`);
+  });
+
   it('a response that continues a damaged one is refused, and named', async () => {
     const id = await filled(async (service) => (await ask(service)).id);
     await damage(kind, state, INPUT, id, 'xxxx');
