@@ -56,6 +56,17 @@ describe.each(WITH_FILES)('vector stores with damage in $state', (kind) => {
     expect(log.text).not.toContain(SECRET);
   });
 
+  if (kind.state === 'postgres') {
+    it('a file in a vector store whose tenant is damaged while it waits is indexed, as is the one behind it', async () => {
+      const [path, [first = '', second = '']] = await waiting();
+      await damage(kind, state, { column: 'vector_store_files.tenant' }, first, SECRET);
+      await using service = await start();
+      for (const id of [second, first]) {
+        expect(await whenOver(service, `${path}/${id}`)).toMatchObject({ status: 'completed' });
+      }
+    });
+  }
+
   function start(log = new ServiceLog()): Promise<Service> {
     return startService({ environment: { ...state.environment }, imports: [log.asModule()] });
   }

@@ -1,6 +1,7 @@
 import type { Tenant } from '../../access/index.js';
-import { toKey } from '../keys.js';
+import { isDigest, toKey } from '../keys.js';
 import { readTenant } from '../read-record.js';
+import { readable } from '../readable-page.js';
 import { OWNERS_BY_KEY, POSTGRES } from '../sql/dialect.js';
 import { once, prepared, type Statement } from '../sql/statement.js';
 import {
@@ -44,7 +45,8 @@ const INSERT_FILE = prepared<readonly [...ByFile, tenant: string, ...FileColumns
  */
 const CLAIM = prepared<
   readonly [most: number, now: number, until: number, heldOwners: readonly string[], heldStores: readonly string[]],
-  FileRow & WaitingFile & { readonly tenant: string; readonly attempt: number; readonly tries: number }
+  FileRow &
+    WaitingFile & { readonly owner: string; readonly tenant: string; readonly attempt: number; readonly tries: number }
 >(
   'claim_store_files',
   `WITH RECURSIVE owners AS (
@@ -71,7 +73,7 @@ const CLAIM = prepared<
   UPDATE antiphon.vector_store_files f
   SET attempt = claims.attempt, served = claims.attempt, tries = f.tries + 1, claimed_until = $3, reserved = 0
   FROM claims WHERE f.place = claims.place
-  RETURNING ${fileColumns(POSTGRES.number, 'f.')}, f.tenant, f.attempt::float8 AS attempt, f.tries, claims.turn::float8 AS turn,
+  RETURNING ${fileColumns(POSTGRES.number, 'f.')}, f.owner, f.tenant, f.attempt::float8 AS attempt, f.tries, claims.turn::float8 AS turn,
     claims.served::float8 AS served, f.place::float8 AS place`,
 );
 
@@ -110,9 +112,11 @@ export class PostgresVectorStores extends SqlVectorStores {
   ): Steps<readonly ClaimedFile[]> {
     const held = [heldBack.map(({ tenant }) => toKey(tenant)), heldBack.map(({ storeId }) => toKey(storeId))] as const;
     const rows = yield* rowsOf(once(CLAIM), [most, now, until, ...held]);
-    return inTurn(rows).map(({ tenant: name, attempt, tries, ...row }) => {
-      const tenant = readTenant(name, `the tenant of /v1/vector_stores/${row.store_id}/files/${row.id}`);
-      return { ...readWaiting(row), tenant, attempt, tries };
+    return inTurn(rows).flatMap(({ owner, tenant: name, attempt, tries, ...row }) => {
+      const record = `the tenant of /v1/vector_stores/${row.store_id}/files/${row.id}`;
+      // Mostly the key is the name. A file of nobody is left: the others are claimed.
+      const tenant = isDigest(owner) ? readable('?', () => readTenant(name, record)) : (owner as Tenant);
+      return tenant === undefined ? [] : [{ ...readWaiting(row), tenant, attempt, tries }];
     });
   }
 
