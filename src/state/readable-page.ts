@@ -10,6 +10,11 @@ const told = new RecentMap<true>(MOST_TOLD);
 /** Where damage is logged. The logger is given, not imported: SQLite's thread runs this file too, and would start half as fast with Nest. */
 let warn = (message: string): void => process.emitWarning(message);
 
+/** Logs damage that was found in this process, or in a thread of it. */
+export function logDamage(message: string): void {
+  warn(message);
+}
+
 /** Has damage logged by `logger` from now on, in place of Node's warnings. */
 export function logDamageWith(logger: { warn(message: string): void }): void {
   warn = (message) => logger.warn(message);
@@ -26,12 +31,12 @@ export function readable<T>(tenant: string, read: () => T): T | undefined {
   }
 }
 
-/** Logs that a record of a tenant is damaged, once per process. */
-export function tellDamage(tenant: string, { record, message }: DamagedRecordError): void {
+/** Logs that a record of a tenant is damaged, once per process. `effect`: what comes of it, by default that lists leave it out. */
+export function tellDamage(tenant: string, { record, message }: DamagedRecordError, effect?: string): void {
   const key = JSON.stringify([tenant, record]);
   if (!told.has(key)) {
     const remedy = record.startsWith('/') ? `DELETE ${record} removes it` : 'restore it from a backup';
-    warn(`${message}. Tenant '${tenant}' cannot read it, and lists leave it out: ${remedy}`);
+    warn(`${message}. ${effect ?? `Tenant '${tenant}' cannot read it, and lists leave it out: ${remedy}`}`);
   }
   told.set(key, true);
 }

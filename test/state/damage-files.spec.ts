@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ServiceLog } from '../support/service-log.js';
 import { type Service, startService } from '../support/service.js';
 import { EVERY_STATE, type TestState } from '../support/state-backends.js';
-import { damage, POLL, SECRET, send, type StoredText, upload, whenOver } from './damage.js';
+import { ask, damage, POLL, SECRET, send, type StoredText, upload, whenOver } from './damage.js';
 
 const FILE: StoredText = { column: 'vector_store_files.about' };
 
@@ -18,6 +18,9 @@ const CHUNK: StoredText = {
     where: 'document = (SELECT document FROM antiphon.vector_documents WHERE file_id = $1)',
   },
 };
+
+/** The name of the only tenant. */
+const TENANT: StoredText = { column: 'tenants.name', where: '$1 IS NOT NULL' };
 
 // Redis leaves files to VECTOR_STORE_URL.
 const WITH_FILES = EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 'postgres');
@@ -33,11 +36,15 @@ describe.each(WITH_FILES)('vector stores with damage in $state', (kind) => {
   it('a file in a vector store that is damaged while it waits fails, and the one behind it is indexed', async () => {
     const [path, [first = '', second = '']] = await waiting();
     await damage(kind, state, FILE, first, SECRET);
-    await using service = await start();
+    const log = new ServiceLog();
+    await using service = await start(log);
     expect(await whenOver(service, `${path}/${second}`)).toMatchObject({ status: 'completed' });
     expect(await whenOver(service, `${path}/${first}`)).toMatchObject({
       ...{ status: 'failed', last_error: { code: 'server_error' } },
     });
+    expect(log.complaints.filter((line) => line.includes('is damaged'))).toEqual([
+      expect.stringContaining(`${first} was not indexed`),
+    ]);
   });
 
   it('a file in a vector store that has a damaged chunk is named, and its text is not logged', async () => {
@@ -64,6 +71,17 @@ describe.each(WITH_FILES)('vector stores with damage in $state', (kind) => {
       for (const id of [second, first]) {
         expect(await whenOver(service, `${path}/${id}`)).toMatchObject({ status: 'completed' });
       }
+    });
+  }
+
+  if (kind.state === 'sqlite') {
+    it('a tenant whose name is damaged is in the log of the service, which the thread of the file does not have', async () => {
+      await waiting();
+      await damage(kind, state, TENANT, 'any', SECRET);
+      const log = new ServiceLog();
+      await using service = await start(log);
+      expect(await log.written(/^warn .*of vector stores is damaged/)).not.toContain(SECRET);
+      expect(await ask(service)).toMatchObject({ status: 'completed' });
     });
   }
 

@@ -160,7 +160,8 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
     else {
       expect(ended).toMatchObject({ id, status: 'failed', error: { code: 'server_error' } });
       expect(ended.error?.message).toContain('is damaged and cannot be read');
-      expect(log.complaints.filter((line) => line.includes(id))).toHaveLength(1);
+      const told = log.complaints.filter((line) => line.includes(id));
+      expect(told).toEqual([expect.stringMatching(`The background response ${id} of tenant '.*' ends as failed`)]);
       expect(log.complaints.join('\n')).not.toContain(SECRET);
     }
     expect(await send(service, 'DELETE', `/responses/${id}`)).toMatchObject({ status: 200 });

@@ -1,4 +1,4 @@
-import { type ClaimedFile, DamagedRecordError, tellDamage } from '../../state/index.js';
+import type { ClaimedFile } from '../../state/index.js';
 import type { Clock, Timer } from '../../time/index.js';
 import type { VectorLibrary } from './vector-library.js';
 
@@ -17,10 +17,9 @@ export class UnindexableError extends Error {
 /** A file is given up after so many tries: processes die of it. */
 const MOST_TRIES = 5;
 
-/** Throws UnindexableError for a file that is to fail whatever its content is; damage is logged. */
-export function requireIndexable({ tenant, storeId, fileId, tries, isDamaged }: ClaimedFile): void {
+/** Throws UnindexableError for a file that is to fail whatever its content is. */
+export function requireIndexable({ tries, isDamaged }: ClaimedFile): void {
   if (isDamaged === true) {
-    tellDamage(tenant, new DamagedRecordError(`/v1/vector_stores/${storeId}/files/${fileId}`, 'it was not indexed'));
     throw new UnindexableError('server_error', 'What is stored of the file is damaged. Please add it again.');
   }
   if (tries > MOST_TRIES) {

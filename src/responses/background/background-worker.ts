@@ -164,7 +164,11 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     } catch (error) {
       if (error instanceof ContextTooLargeError) return toErrorBody(error.toApiError());
       if (error instanceof DamagedRecordError) {
-        tellDamage(run.tenant, error);
+        tellDamage(
+          run.tenant,
+          error,
+          `The background response ${run.responseId} of tenant '${run.tenant}' ends as failed`,
+        );
         return DAMAGED;
       }
       throw error;

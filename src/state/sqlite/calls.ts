@@ -24,6 +24,11 @@ export interface Unread {
   readonly unread: string;
 }
 
+/** What the thread says beside its replies, for the log: a record is damaged. */
+export interface Damage {
+  readonly damage: string;
+}
+
 /** How the thread opens its file. */
 export interface ThreadOptions {
   readonly directory: string;

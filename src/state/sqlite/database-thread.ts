@@ -6,7 +6,8 @@ import { Roster } from '../../roster.js';
 import { OutageLog } from '../../logging/index.js';
 import { Backoff, type Clock } from '../../time/index.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
-import type { Call, Opened, OperationName, Reply, ThreadOptions, Unread } from './calls.js';
+import { logDamage } from '../readable-page.js';
+import type { Call, Damage, Opened, OperationName, Reply, ThreadOptions, Unread } from './calls.js';
 import { explainFailure } from './errors.js';
 import type { Groups, Operations } from './operations.js';
 import { ThreadGroup } from './executed.js';
@@ -47,7 +48,7 @@ export class DatabaseThread {
     let failure = 'the thread of the database has ended';
     worker.once('message', (message: Opened) => {
       opened.resolve(message);
-      worker.on('message', (answer: readonly Reply[] | Unread) => this.receive(answer));
+      worker.on('message', (answer: readonly Reply[] | Unread | Damage) => this.receive(answer));
       worker.on('messageerror', (error) => this.receiveNothing(String(error)));
     });
     worker.on('error', (error) => (failure = String(error)));
@@ -170,7 +171,11 @@ export class DatabaseThread {
     queueMicrotask(() => this.sendNext());
   }
 
-  private receive(answer: readonly Reply[] | Unread): void {
+  private receive(answer: readonly Reply[] | Unread | Damage): void {
+    if ('damage' in answer) {
+      logDamage(answer.damage);
+      return;
+    }
     const calls = this.sent.shift() ?? [];
     queueMicrotask(() => this.sendNext());
     if ('unread' in answer) {

@@ -2,8 +2,9 @@
 import { join } from 'node:path';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 
-import type { Call, Opened, Reply, ThreadOptions, Unread } from './calls.js';
+import type { Call, Damage, Opened, Reply, ThreadOptions, Unread } from './calls.js';
 import { execute, OpenFiles, Reserve } from './execute.js';
+import { logDamageWith } from '../readable-page.js';
 import { explainStart } from './errors.js';
 import { closeDatabase, FILE_NAME, openDatabase } from './open-database.js';
 import { operationsOf } from './operations.js';
@@ -20,6 +21,7 @@ function serve(port: MessagePort, options: ThreadOptions, extension: string | nu
   const reserve = new Reserve(`${file}-reserve`);
   const time = { now: 0 };
   const operations = operationsOf(database, () => time.now, maxContextBytes);
+  logDamageWith({ warn: (damage) => port.postMessage({ damage } satisfies Damage) });
   const state = { directory, database, operations, time, files, reserve };
   port.on('message', (message: readonly Call[] | 'close') => {
     if (message !== 'close') {
