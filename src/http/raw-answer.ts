@@ -32,17 +32,19 @@ export function answerRaw(
   stream.once('close', () => timer.cancel());
 }
 
-/** The latest answer of each connection. */
-const latest = new WeakMap<Duplex, ServerResponse>();
-/** The answer before it, where a client asked for the next one before it was written. */
-const earlier = new WeakMap<ServerResponse, ServerResponse>();
+/** The latest answer of a connection, and the one before it if that was not written yet when its client asked for the latest one. */
+interface Answers {
+  readonly latest: ServerResponse;
+  readonly before: ServerResponse | undefined;
+}
 
-/** Tracks the answers of each connection of a server. */
+const answers = new WeakMap<Duplex, Answers>();
+
+/** Tracks the last two answers of each connection of a server. Those before them must not stay in memory: a client may pipeline for hours. */
 export function trackAnswers(server: Server): void {
-  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    const before = latest.get(socket);
-    if (before?.writableFinished === false) earlier.set(response, before);
-    latest.set(socket, response);
+  server.on('request', ({ socket }: IncomingMessage, latest: ServerResponse) => {
+    const previous = answers.get(socket)?.latest;
+    answers.set(socket, { latest, before: previous?.writableFinished === false ? previous : undefined });
   });
 }
 
@@ -65,10 +67,9 @@ export function afterAnswers(stream: Duplex, callback: () => void): void {
 
 /** The last of the answers to complete requests that are not written yet. */
 function pendingAnswer(stream: Duplex): ServerResponse | undefined {
-  const answer = latest.get(stream);
-  if (answer === undefined || answer.writableFinished) return undefined;
-  if (answer.headersSent || answer.req.complete) return answer;
+  const { latest, before } = answers.get(stream) ?? {};
+  if (latest === undefined || latest.writableFinished) return undefined;
+  if (latest.headersSent || latest.req.complete) return latest;
   // Only the last request of a connection can be incomplete.
-  const before = earlier.get(answer);
   return before?.writableFinished === false ? before : undefined;
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { METHODS } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -8,6 +9,7 @@ import { useService } from '../support/describe-service.js';
 import { HeldTurns } from '../support/held-turns.js';
 import { findErrorFault } from '../support/raw-checks.js';
 import { RawClient } from '../support/raw-client.js';
+import { takeStock } from '../support/raw-heap.js';
 import { exchange, openSocket, receiveAll } from '../support/raw-socket.js';
 
 const GOOD = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
@@ -192,6 +194,27 @@ describe('a request that is being answered', () => {
   it('a request that is being answered is not cut off by an unreadable one behind another one', async () => {
     const received = await receive(true, (socket) => socket.write(`${GOOD}garbage\r\n\r\n`));
     expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 400']);
+  });
+
+  it('a request that is being answered keeps those behind it in memory no longer than their answers', async () => {
+    const answers: WeakRef<object>[] = [];
+    const server = held.app.getHttpServer();
+    const note = (_: unknown, response: object): unknown => answers.push(new WeakRef(response));
+    server.on('request', note);
+    const turns = new HeldTurns(held.provider).hold();
+    const socket = await openSocket(held.port);
+    const body = JSON.stringify({ model: 'm', input: 'hi' });
+    socket.write(`${POST}content-length: ${body.length}\r\n\r\n${body}`);
+    await turns.whenBegun(1);
+    socket.write(GOOD.repeat(50));
+    await untilRead();
+    turns.letGo('hi');
+    let text = '';
+    while (text.split('HTTP/1.1 200').length < 52) text += String((await once(socket, 'data'))[0]);
+    await takeStock();
+    server.off('request', note);
+    expect(answers.filter((answer) => answer.deref() !== undefined).length).toBeLessThan(10);
+    socket.destroy();
   });
 
   it('a request that is being answered is not cut off by the end of its client in the middle of the next one', async () => {
