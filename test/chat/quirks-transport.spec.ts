@@ -149,7 +149,7 @@ describe('the connection to an upstream', () => {
   });
 
   it('a body that is compressed although that was not asked for fails its turn, and the connection goes on', async () => {
-    await expect(runTurn(service, ANSWER, { gzip: true })).rejects.toMatchObject({ status: 500 });
+    await expect(runTurn(service, ANSWER, { gzip: true })).rejects.toMatchObject({ status: 502 });
     expect((await runTurn(service, ANSWER)).response.status).toBe('completed');
   });
 });

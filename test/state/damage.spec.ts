@@ -103,39 +103,22 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
 
   // Redis leaves files to VECTOR_STORE_URL.
   const kinds = [RESPONSES, ITEMS, ...(kind.state === 'redis' ? [] : [FILES, STORES, STORE_FILES])];
-  const cases = kinds.flatMap((listed) => [SECRET, '{}'].map((text) => ({ ...listed, text })));
-  const shapes = ['null', '[]', '"x"'].map((text) => ({ ...RESPONSES, text }));
 
-  it.each([...cases, ...shapes])(
-    '$kind that is stored as $text takes nothing else with it',
-    async ({ fill, stored, text }) => {
-      const [list, ids] = await filled(fill);
-      const [first, second = '', third = '', last] = ids;
-      for (const id of [second, third]) await damage(kind, state, stored, id, text);
+  it.each([SECRET, '{}', 'null', '[]', '"x"'])(
+    'records of every kind that are stored as %s take nothing else with them',
+    async (text) => {
+      const lists = await filled(async (service) => {
+        const found = [];
+        for (const { fill, stored } of kinds) found.push([stored, ...(await fill(service))] as const);
+        return found;
+      });
+      for (const [stored, , [, ...ids]] of lists) {
+        for (const id of ids.slice(0, 2)) await damage(kind, state, stored, id, text);
+      }
       await using service = await start();
       using log = ServiceLog.begin();
-      // A page of damaged entries only does not end the list.
-      for (const [query, wanted] of [
-        ['order=asc', [first, last]],
-        ['order=desc', [last, first]],
-      ] as const) {
-        expect(await pagesOf(service, `${list}?limit=1&${query}`)).toEqual(wanted);
-      }
-      expect(await idsIn(service, `${list}?limit=1&order=asc&before=${last}`)).toEqual([first]);
-      expect(await idsIn(service, `${list}?limit=1&order=asc&after=${second}`)).toEqual([last]);
-      const told = log.complaints.filter((line) => line.includes('removes it'));
-      expect(told).toHaveLength(2);
+      for (const [, list, ids] of lists) await expectWhole(service, log, list, ids);
       expect(log.complaints.join('\n')).not.toContain(SECRET);
-      expect(told.join('\n')).toContain(`DELETE /v1${list}/${second} removes it`);
-
-      const read = await send(service, 'GET', `${list}/${second}`);
-      expect(read).toMatchObject({ status: 500, body: { error: { code: 'server_error' } } });
-      expect(JSON.stringify(read.body)).toContain(
-        `What is stored of /v1${list}/${second} is damaged and cannot be read.`,
-      );
-      expect(await send(service, 'DELETE', `${list}/${second}`)).toMatchObject({ status: 200 });
-      expect(await send(service, 'GET', `${list}/${second}`)).toMatchObject({ status: 404 });
-      expect(await idsIn(service, `${list}?order=asc`)).toEqual([first, last]);
     },
   );
 
@@ -240,6 +223,32 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
     return await fill(service);
   }
 });
+
+/** Expects of a list whose second and third entry are damaged that the others are there, and that the second can be named and deleted. */
+async function expectWhole(service: Service, log: ServiceLog, list: string, ids: readonly string[]): Promise<void> {
+  const [first, second, third, last] = ids;
+  // Files in a vector store are files, too, and their store is one.
+  const ours = (found: readonly string[]): readonly string[] => found.filter((id) => ids.includes(id));
+  // A page of damaged entries only does not end the list.
+  for (const [query, wanted] of [
+    ['order=asc', [first, last]],
+    ['order=desc', [last, first]],
+  ] as const) {
+    expect(ours(await pagesOf(service, `${list}?limit=1&${query}`))).toEqual(wanted);
+  }
+  expect(await idsIn(service, `${list}?limit=1&order=asc&before=${last}`)).toEqual([first]);
+  expect(await idsIn(service, `${list}?limit=1&order=asc&after=${second}`)).toEqual([last]);
+  for (const id of [second, third]) {
+    expect(log.complaints.filter((line) => line.includes(`DELETE /v1${list}/${id} removes it`))).toHaveLength(1);
+  }
+
+  const read = await send(service, 'GET', `${list}/${second}`);
+  expect(read).toMatchObject({ status: 500, body: { error: { code: 'server_error' } } });
+  expect(JSON.stringify(read.body)).toContain(`What is stored of /v1${list}/${second} is damaged and cannot be read.`);
+  expect(await send(service, 'DELETE', `${list}/${second}`)).toMatchObject({ status: 200 });
+  expect(await send(service, 'GET', `${list}/${second}`)).toMatchObject({ status: 404 });
+  expect(ours(await idsIn(service, `${list}?order=asc`))).toEqual([first, last]);
+}
 
 async function four(make: (index: number) => Promise<string>): Promise<readonly string[]> {
   const ids: string[] = [];
