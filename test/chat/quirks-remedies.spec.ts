@@ -5,7 +5,10 @@ import { sendTurn, startChatService } from '../support/chat-upstream/start-chat-
 import { useService } from '../support/describe-service.js';
 
 describe('refusals that the entry of an upstream avoids', () => {
-  const service = useService(() => startChatService({ provider: { retries: 0 } }));
+  const service = useService(() => {
+    const capabilities = { developer_role: true, strict_tools: true };
+    return startChatService({ provider: { retries: 0, capabilities } });
+  });
 
   const look = { type: 'function', name: 'look', parameters: {}, strict: false };
   it.each<[words: string, members: object, remedy: string]>([
@@ -16,8 +19,16 @@ describe('refusals that the entry of an upstream avoids', () => {
     ],
     ['Conversation roles must alternate user/assistant', {}, 'capabilities: { role_order: alternating }'],
     ["Unexpected role 'user' after role 'tool'", {}, 'capabilities: { role_order: alternating }'],
-    ['System message must be at the beginning.', {}, 'capabilities: { system_role: first }'],
-    ['System role not supported', {}, 'capabilities: { system_role: none }'],
+    ['System message must be at the beginning.', { instructions: 'Be brief.' }, 'capabilities: { system_role: first }'],
+    ['System role not supported', { instructions: 'Be brief.' }, 'capabilities: { system_role: none }'],
+    ["Role 'developer' is unknown", { instructions: 'Be brief.' }, 'capabilities: { developer_role: false }'],
+    [
+      'tools.0.function.strict: Extra inputs are not permitted',
+      {
+        tools: [{ ...look, strict: true, parameters: { type: 'object', properties: {}, additionalProperties: false } }],
+      },
+      'capabilities: { strict_tools: false }',
+    ],
     ['stream_options is not allowed', {}, 'capabilities: { stream_usage: false }'],
     ['Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.', {}, 'capabilities: { call_ids: nine }'],
     [
@@ -65,6 +76,10 @@ describe('refusals that the entry of an upstream avoids', () => {
     ['Thinking mode does not support this tool_choice', { tools: [look], tool_choice: 'required' }],
     ['The picture is too large.', {}],
     ['Unknown parameter: metadata', {}],
+    ['The system is busy: first come, first served.', {}],
+    ['System role not supported', {}],
+    ['Ask the developer of this model.', {}],
+    ['The strict mode is off.', { tools: [look] }],
     ["This model's maximum context length is 8192 tokens; max_completion_tokens instead", { max_output_tokens: 16 }],
   ])('refusals of an upstream name no setting where none helps: %s', async (words, members) => {
     service.upstream.respond(

@@ -1,3 +1,4 @@
+import { isObject, objectsIn } from '../../../validation/index.js';
 import type { UpstreamFailure } from '../../upstream-errors/error-body.js';
 import type { Capabilities } from '../capabilities.js';
 
@@ -13,6 +14,15 @@ interface Remedy {
   readonly setting: string;
 }
 
+/** Whether a message of the request has one of these roles. */
+const hasRole = ({ messages }: Body, ...roles: readonly unknown[]): boolean =>
+  objectsIn(messages).some(({ role }) => roles.includes(role));
+
+const hasSystem = (body: Body): boolean => hasRole(body, 'system', 'developer');
+
+const hasStrictTool = ({ tools }: Body): boolean =>
+  objectsIn(tools).some(({ function: tool }) => isObject(tool) && tool.strict === true);
+
 /** The first one counts. */
 const REMEDIES: readonly Remedy[] = [
   {
@@ -22,17 +32,17 @@ const REMEDIES: readonly Remedy[] = [
   },
   {
     words: /\bdeveloper\b/i,
-    applies: ({ developerRole }) => developerRole,
+    applies: (_, body) => hasRole(body, 'developer'),
     setting: 'developer_role: false',
   },
   {
     words: /system.{0,40}(?:beginning|first)|unexpected role ['"`]?system/i,
-    applies: ({ systemRole }) => systemRole === 'anywhere',
+    applies: ({ systemRole }, body) => systemRole === 'anywhere' && hasSystem(body),
     setting: 'system_role: first',
   },
   {
     words: /system (?:role|messages?).{0,20}not supported|only user(?:,| and) assistant/i,
-    applies: ({ systemRole }) => systemRole !== 'none',
+    applies: ({ systemRole }, body) => systemRole !== 'none' && hasSystem(body),
     setting: 'system_role: none',
   },
   {
@@ -82,7 +92,7 @@ const REMEDIES: readonly Remedy[] = [
     applies: ({ toolNames }) => toolNames,
     setting: 'tool_names: false',
   },
-  { words: /\bstrict\b/i, applies: ({ strictTools }) => strictTools, setting: 'strict_tools: false' },
+  { words: /\bstrict\b/i, applies: (_, body) => hasStrictTool(body), setting: 'strict_tools: false' },
 ];
 
 /** How servers say that they do not know a member. */
