@@ -81,8 +81,8 @@ describe('messages for an upstream', () => {
   const picture = { type: 'input_image', image_url: 'https://example.com/a.png' };
   it.each<[what: string, input: readonly object[], sent: readonly object[]]>([
     [
-      'two of the user, and one of the system between',
-      [user('Hello'), system('Be brief.'), user('And?'), assistant('Yes.')],
+      'two of the user, one of the system between, and an empty one between answers',
+      [user('Hello'), system('Be brief.'), user('And?'), assistant('Yes.'), system(''), assistant('Sure.')],
       [{ role: 'user', content: 'Hello\n\nBe brief.\n\nAnd?' }, { role: 'assistant' }],
     ],
     [

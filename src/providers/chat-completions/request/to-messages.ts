@@ -103,9 +103,10 @@ class MessageWriter {
       this.draft.say(parts);
       return;
     }
-    this.endAnswer();
     const said = parts.filter(isSaid);
+    // What is not sent does not end the answer before it: two in a row are refused by some servers.
     if (said.length === 0 && role !== 'user') return;
+    this.endAnswer();
     this.messages.push({ role: role as 'system' | 'developer' | 'user', content: toContent(said) });
   }
 
