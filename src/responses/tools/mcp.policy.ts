@@ -110,8 +110,8 @@ export class McpPolicy extends PassPolicy implements OnModuleInit {
     const known = this.found.get(turn);
     if (known !== undefined) return known;
     const tools = this.find(turn);
-    // Most turns have none, which costs less to find again than an entry.
-    if (tools.length > 0) this.found.set(turn, tools);
+    // Most turns name none, which costs less to find again than an entry. What was chosen among those that are named stays for the turn.
+    if (tools !== NONE) this.found.set(turn, tools);
     return tools;
   }
 
