@@ -44,6 +44,8 @@ export type LogVariables = Pick<Environment, 'LOG_LEVEL' | 'LOG_LEVELS' | 'LOG_F
 class ServiceLogger extends ConsoleLogger {
   private readonly levels: PartLevels;
   private readonly time: () => string | number;
+  /** Whether the last line was left out and counted, as its stack is then. */
+  private isLeftOut = false;
 
   constructor(
     options: ConsoleLoggerOptions,
@@ -91,7 +93,8 @@ class ServiceLogger extends ConsoleLogger {
   protected override printMessages(...args: Parameters<ConsoleLogger['printMessages']>): void {
     const [messages, context, level, given, ...rest] = args;
     const stream = this.stream ?? given ?? 'stdout';
-    if (isBehind(stream)) {
+    this.isLeftOut = isBehind(stream);
+    if (this.isLeftOut) {
       countUnread(stream, messages.length);
       return;
     }
@@ -150,7 +153,7 @@ class ServiceLogger extends ConsoleLogger {
 
   protected override printStackTrace(stack: string): void {
     // Undefined where there is none, against its type.
-    if ((stack as string | undefined) && !isBehind('stderr')) super.printStackTrace(escapeLines(stack));
+    if ((stack as string | undefined) && !this.isLeftOut) super.printStackTrace(escapeLines(stack));
   }
 }
 

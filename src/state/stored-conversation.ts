@@ -18,7 +18,7 @@ export function conversationRecord(id: string): string {
 
 /** How damage in the items of a conversation is named, where it is not known in which of them it is. */
 export function itemsRecord(conversationId: string): string {
-  return `the items of ${conversationRecord(conversationId)}`;
+  return `the list of items of ${conversationRecord(conversationId)}`;
 }
 
 /** Parses the metadata of a conversation. Throws DamagedRecordError. */

@@ -192,7 +192,10 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
     const conversation = list.split('/')[2] ?? '';
     const turn = () => service.client({ maxRetries: 0 }).responses.create({ ...GREETING, conversation });
     await expect(turn()).rejects.toMatchObject({
-      ...{ status: 500, message: expect.stringContaining(`the items of /v1/conversations/${conversation} is damaged`) },
+      ...{
+        status: 500,
+        message: expect.stringContaining(`the list of items of /v1/conversations/${conversation} is damaged`),
+      },
     });
     await send(service, 'DELETE', `${list}/${id}`);
     expect(await turn()).toMatchObject({ status: 'completed' });

@@ -57,7 +57,7 @@ export function sqliteTombstones(database: DatabaseSync, now: () => number) {
   const dropLog = database.prepare('DELETE FROM event_log WHERE response = ?');
 
   const leaveItems = (response: number, { owner, input, output }: FreedRow): void => {
-    const record = 'the items of a response';
+    const record = 'the list of items of a response';
     try {
       for (const { id } of [...readItems(input, record), ...readItems(output, record)]) {
         leaveItem.run(owner, toKey(id), response);
