@@ -43,14 +43,18 @@ export function tellDamage(tenant: string, { record, message }: DamagedRecordErr
 
 /**
  * The page of a list without its damaged records. Where a page has nothing else but more follows, the next one is read: clients take an
- * empty page for the end. `idOf`: the id of a row as a cursor, without reading the record. Throws what `ask` throws.
+ * empty page for the end. The id of a row is a cursor, also where its record cannot be read. Throws what `ask` throws.
  */
-export async function readablePage<Row, T, Found extends Page<Row> | undefined, Asked extends PageRequest>(
+export async function readablePage<
+  Row extends { readonly id: string },
+  T,
+  Found extends Page<Row> | undefined,
+  Asked extends PageRequest,
+>(
   tenant: string,
   page: Asked,
   ask: (page: Asked) => Promise<Found>,
   read: (row: Row) => T,
-  idOf: (row: Row) => string,
 ): Promise<Page<T> | Extract<Found, undefined>> {
   for (let asked = page; ;) {
     const found = await ask(asked);
@@ -60,6 +64,6 @@ export async function readablePage<Row, T, Found extends Page<Row> | undefined, 
     // The last row that was read: a page that ends before a cursor was turned round.
     const last = asked.before === undefined ? found.data.at(-1) : found.data[0];
     if (data.length > 0 || !found.hasMore || last === undefined) return { data, hasMore: found.hasMore };
-    asked = { ...asked, [asked.before === undefined ? 'after' : 'before']: idOf(last) };
+    asked = { ...asked, [asked.before === undefined ? 'after' : 'before']: last.id };
   }
 }

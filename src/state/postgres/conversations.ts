@@ -198,7 +198,7 @@ export class PostgresConversationStore extends ConversationStore {
     const ask = (asked: PageRequest): Promise<Page<StoredItem> | undefined> =>
       this.itemRows(tenant, conversationId, asked);
     const read = (row: StoredItem): Item => readConversationItem(row, conversationId);
-    return readablePage(tenant, page, ask, read, ({ id }) => id);
+    return readablePage(tenant, page, ask, read);
   }
 
   private async itemRows(

@@ -267,13 +267,7 @@ export class PostgresResponseGraph extends ResponseGraph {
   }
 
   private page(tenant: Tenant, source: PageSource, page: PageRequest, had: Had): Promise<ResponsePage | undefined> {
-    return readablePage(
-      tenant,
-      page,
-      (asked) => this.rows(source, asked, had),
-      readResponse,
-      ({ id }) => id,
-    );
+    return readablePage(tenant, page, (asked) => this.rows(source, asked, had), readResponse);
   }
 
   /** In one round trip, unless what the cursor names is gone. `gone`: that, once it is known that the source had it. */

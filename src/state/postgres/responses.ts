@@ -113,7 +113,7 @@ export class PostgresResponseStore extends ResponseStore {
       this.inputRows(tenant, responseId, asked, within);
     const read = ({ id, body }: StoredItem): Item =>
       readItem(body, `the input item ${id} of ${responseRecord(responseId)}`);
-    return readablePage(tenant, page, ask, read, ({ id }) => id);
+    return readablePage(tenant, page, ask, read);
   }
 
   private async inputRows(

@@ -153,7 +153,7 @@ export class RedisConversationStore extends ConversationStore {
     const ask = (asked: PageRequest): Promise<Page<StoredItem> | undefined> =>
       this.namedEntries(tenant, conversationId, asked);
     const read = (row: StoredItem): Item => readConversationItem(row, conversationId);
-    return readablePage(tenant, page, ask, read, ({ id }) => id);
+    return readablePage(tenant, page, ask, read);
   }
 
   private async namedEntries(

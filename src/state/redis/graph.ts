@@ -107,7 +107,7 @@ export class RedisResponseGraph extends ResponseGraph {
   ): Promise<ResponsePage | undefined> {
     const ask = (asked: PageRequest): Promise<StoredPage | undefined> =>
       this.leafRows(tenant, responseId, asked, within);
-    return readablePage(tenant, page, ask, readResponse, idOf);
+    return readablePage(tenant, page, ask, readResponse);
   }
 
   private async leafRows(
@@ -185,7 +185,7 @@ export class RedisResponseGraph extends ResponseGraph {
 
   /** One page of a list without one of its responses. Throws UnknownCursorError. */
   private page(tenant: Tenant, list: List, page: PageRequest, had: Had, except?: string): Promise<ResponsePage> {
-    return readablePage(tenant, page, (asked) => this.rows(tenant, list, asked, had, except), readResponse, idOf);
+    return readablePage(tenant, page, (asked) => this.rows(tenant, list, asked, had, except), readResponse);
   }
 
   private async rows(tenant: Tenant, list: List, page: PageRequest, had: Had, except?: string): Promise<StoredPage> {
@@ -252,10 +252,6 @@ function wasIn(within: string | undefined): Had {
 function wasChild(parentKey: unknown, within: string | undefined): Had {
   const had = wasIn(within);
   return (gone) => gone.parentKey !== null && gone.parentKey === parentKey && had(gone);
-}
-
-function idOf({ id }: StoredResponse): string {
-  return id;
 }
 
 /** By creation, then by id. */

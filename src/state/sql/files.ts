@@ -72,13 +72,7 @@ export const OBJECT_MODES: Modes<keyof ObjectRecords> = {
 export function toFileStore<Objects extends ObjectRecords>(methods: FileMethods, objects: Objects) {
   const list: FileStore['list'] = (tenant, page) => {
     const read = ({ id, about }: StoredRecord): FileRecord => readFile(about, id);
-    return readablePage(
-      tenant,
-      page,
-      (asked) => methods.list(tenant, asked),
-      read,
-      ({ id }) => id,
-    );
+    return readablePage(tenant, page, (asked) => methods.list(tenant, asked), read);
   };
   return { ...methods, list, pieceBytes: PIECE_BYTES, objects };
 }

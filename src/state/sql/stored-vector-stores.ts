@@ -15,7 +15,6 @@ export type VectorStoreMethods = Omit<VectorStoreRecords, 'list' | 'files'> & {
 
 /** The vector stores of a database. */
 export function toVectorStores(methods: VectorStoreMethods): VectorStoreRecords {
-  const idOf = ({ id }: StoredRecord): string => id;
   return {
     ...methods,
     list: (tenant, page) =>
@@ -24,11 +23,10 @@ export function toVectorStores(methods: VectorStoreMethods): VectorStoreRecords 
         page,
         (asked) => methods.list(tenant, asked),
         ({ id, about }: StoredRecord) => readStore(about, id),
-        idOf,
       ),
     files: (tenant, storeId, page) => {
       const read = ({ id, about }: StoredRecord): StoreFile => readFile(about, storeId, id);
-      return readablePage(tenant, page, (asked) => methods.files(tenant, storeId, asked), read, idOf);
+      return readablePage(tenant, page, (asked) => methods.files(tenant, storeId, asked), read);
     },
   };
 }

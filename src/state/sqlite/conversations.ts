@@ -289,7 +289,6 @@ export function conversationsOf(
         page,
         (asked) => thread.call('items', tenant, conversationId, asked),
         (row: StoredItem) => readConversationItem(row, conversationId),
-        ({ id }) => id,
       ),
 
     item: async (tenant, conversationId, itemId) => {

@@ -17,16 +17,10 @@ export function graphOf(thread: ThreadGroup<ReturnType<typeof sqliteGraph>>): Re
   const around =
     (relatives: Relatives): ResponseGraph[Relatives] =>
     (tenant, responseId, page, within) =>
-      readablePage(
-        tenant,
-        page,
-        (asked) => thread.call(relatives, tenant, responseId, asked, within),
-        readResponse,
-        idOf,
-      );
+      readablePage(tenant, page, (asked) => thread.call(relatives, tenant, responseId, asked, within), readResponse);
   return {
     list: (tenant, filter, page) =>
-      readablePage(tenant, page, (asked) => thread.call('list', tenant, filter, asked), readResponse, idOf),
+      readablePage(tenant, page, (asked) => thread.call('list', tenant, filter, asked), readResponse),
     children: around('children'),
     siblings: around('siblings'),
     leaves: around('leaves'),
@@ -35,10 +29,6 @@ export function graphOf(thread: ThreadGroup<ReturnType<typeof sqliteGraph>>): Re
       return rows && toTree(tenant, rows);
     },
   };
-}
-
-function idOf({ id }: StoredResponse): string {
-  return id;
 }
 
 /** The responses around a response. */
