@@ -1,4 +1,5 @@
 import { createContext, Script } from 'node:vm';
+
 /** More work than a caller allows. The message completes a sentence about what was to be done. */
 export class TooMuchWork extends Error {
   override readonly name = 'TooMuchWork';

@@ -149,6 +149,12 @@ export abstract class DatabaseQueueWorker<Engine extends QueueEngine = QueueEngi
     this.handlers.add(handling);
   }
 
+  /** Logs that a job ends because its data cannot be read: no delivery could read them. */
+  protected warnOfDamage(id: string): void {
+    const { engine, queue } = this.parts;
+    engine.warn('a job was ended whose data cannot be read', new Error(`job ${id} of the queue ${queue}`));
+  }
+
   /** Writes the outcome of a job to the database, and repeats that until it succeeds or the worker is stopped. Never rejects. */
   protected tell(work: () => Promise<unknown>): Promise<void> {
     const told = this.repeat(work, this.stopping.signal);

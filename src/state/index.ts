@@ -22,6 +22,7 @@ export {
 } from './conversation-store.js';
 export * from './errors.js';
 export { readRecord, reasonOfDamage } from './read-record.js';
+export { logRecord, responseRecord } from './stored-response.js';
 export { tellDamage } from './readable-page.js';
 export { begins, EventLog, finishedItems, type LogBatch, type LogNote, type LogPage, type Run } from './event-log.js';
 export {
@@ -88,6 +89,7 @@ export {
   wordsOf,
 } from './vector-index.js';
 export {
+  DEFAULT_CHUNKING,
   type ClaimedFile,
   expiryOf,
   type HeldStore,

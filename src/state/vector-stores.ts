@@ -21,6 +21,9 @@ export interface VectorStoreRecord {
 /** What may change in a vector store. */
 export type VectorStoreChange = Partial<Omit<VectorStoreRecord, 'id' | 'createdAt' | 'embeddingModel'>>;
 
+/** How a text is cut where nothing says it, tokens. */
+export const DEFAULT_CHUNKING = { size: 800, overlap: 400 };
+
 /** How far a file is. */
 export type StoreFileStatus = 'in_progress' | 'completed' | 'failed' | 'cancelled';
 

@@ -9,20 +9,17 @@ import { ask, damage, GREETING, POLL, SECRET, send, type StoredText, upload, whe
 
 /** What is in a list, and where one of its entries is stored. */
 interface Listed {
-  readonly kind: string;
   readonly stored: StoredText;
   /** Stores four; resolves with the path of the list and their ids, oldest first. */
   readonly fill: (service: Service) => Promise<readonly [list: string, ids: readonly string[]]>;
 }
 
 const RESPONSES: Listed = {
-  kind: 'a response',
   stored: { column: 'responses.body', redis: { key: (id) => `:r:${id}:body` } },
   fill: async (service) => ['/responses', await four(async () => (await ask(service)).id)],
 };
 
 const ITEMS: Listed = {
-  kind: 'an item of a conversation',
   stored: {
     column: 'conversation_items.body',
     where: `body LIKE '%"' || $1 || '"%'`,
@@ -40,13 +37,11 @@ const ITEMS: Listed = {
 };
 
 const FILES: Listed = {
-  kind: 'a file',
   stored: { column: 'files.about' },
   fill: async (service) => ['/files', await four(() => upload(service))],
 };
 
 const STORES: Listed = {
-  kind: 'a vector store',
   stored: { column: 'vector_stores.about' },
   fill: async (service) => [
     '/vector_stores',
@@ -55,7 +50,6 @@ const STORES: Listed = {
 };
 
 const STORE_FILES: Listed = {
-  kind: 'a file in a vector store',
   stored: { column: 'vector_store_files.about' },
   fill: async (service) => {
     const { vectorStores } = service.client();

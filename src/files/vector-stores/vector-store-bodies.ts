@@ -15,7 +15,7 @@ import {
 import { PageParameters, toPageParameters, toPageRequest } from '../../http/index.js';
 import { ApiError } from '../../protocol/index.js';
 import { metadata } from '../../responses/index.js';
-import type { Attributes, StoreFilePage, StoreFileStatus } from '../../state/index.js';
+import { type Attributes, DEFAULT_CHUNKING, type StoreFilePage, type StoreFileStatus } from '../../state/index.js';
 import {
   type Check,
   Closed,
@@ -34,9 +34,6 @@ import {
   type Violation,
   wrongType,
 } from '../../validation/index.js';
-
-/** How a text is cut where a request does not say it, tokens. */
-const DEFAULT_CHUNKING = { size: 800, overlap: 400 };
 
 /** Most files of one request. */
 const MOST_FILES = 500;

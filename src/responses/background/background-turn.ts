@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Tool } from '../../protocol/index.js';
 import type { Seals } from '../../context/seals/index.js';
-import { DamagedRecordError, type JobReference, type NewJob, readRecord } from '../../state/index.js';
+import { DamagedRecordError, type JobReference, type NewJob, readRecord, responseRecord } from '../../state/index.js';
 import type { MaybePromise } from '../../time/index.js';
 import { withoutUrlSecrets } from '../../tools/mcp/index.js';
 import { isObject, objectsIn } from '../../validation/index.js';
@@ -67,7 +67,7 @@ export async function writeTurn({ admitted, ...rest }: BackgroundTurn, seals: Se
 
 /** A stored turn, without its input, and without credentials. Throws DamagedRecordError. */
 export function readTurn(json: string, responseId: string): BackgroundTurn {
-  const record = `the turn of /v1/responses/${responseId}`;
+  const record = `the turn of ${responseRecord(responseId)}`;
   const turn = readRecord<BackgroundTurn>(json, record, 'jobId');
   const { admitted } = turn as { readonly admitted: unknown };
   if (isObject(admitted) && MEMBERS.every((member) => isObject(admitted[member]))) return turn;

@@ -16,6 +16,7 @@ import {
   type Job,
   JobHandedBackError,
   JobQueue,
+  logRecord,
   type QueueWorker,
   reasonOfDamage,
   type Run,
@@ -219,7 +220,7 @@ export class BackgroundWorker implements OnApplicationBootstrap {
     try {
       return new RunLog(...parts);
     } catch (error) {
-      throw new DamagedRecordError(`the log of /v1/responses/${parts[1].responseId}`, reasonOfDamage(error));
+      throw new DamagedRecordError(logRecord(parts[1].responseId), reasonOfDamage(error));
     }
   }
 

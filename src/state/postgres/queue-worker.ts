@@ -58,7 +58,7 @@ export class PostgresQueueWorker extends DatabaseQueueWorker<JobEngine> {
   }
 
   private deliver(boss: PgBoss, job: BossJob<StoredData>): void {
-    const { engine, handler, queue } = this.parts;
+    const { handler } = this.parts;
     const { id, retryCount } = job;
     const held = { id, claim: { id, retryCount }, lost: new AbortController() };
     this.held.add(held);
@@ -69,8 +69,7 @@ export class PostgresQueueWorker extends DatabaseQueueWorker<JobEngine> {
     }
     const data = readJob(job.data);
     if (data === undefined) {
-      // No delivery could read it.
-      engine.warn('a job was ended whose data cannot be read', new Error(`job ${id} of the queue ${queue}`));
+      this.warnOfDamage(id);
       this.settle(boss, held, true);
       return;
     }

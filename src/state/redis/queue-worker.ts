@@ -62,11 +62,10 @@ export class RedisQueueWorker extends DatabaseQueueWorker<JobEngine> {
   }
 
   private deliver(id: string, token: string, { data: text, attemptsStarted }: StoredJob): void {
-    const { clock, engine, options, handler, queue } = this.parts;
+    const { clock, options, handler } = this.parts;
     const stored = readJob(text);
     if (stored === undefined) {
-      // No attempt could read it: it ends, and the jobs that were fetched with it run.
-      engine.warn('a job was ended whose data cannot be read', new Error(`job ${id} of the queue ${queue}`));
+      this.warnOfDamage(id);
       void this.tell(() =>
         this.complete({ id, token }).catch((error: unknown) => {
           if (!isNotHeld(error)) throw error;

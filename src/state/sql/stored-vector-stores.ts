@@ -3,7 +3,13 @@ import { DamagedRecordError } from '../errors.js';
 import type { Page, PageRequest } from '../page.js';
 import { readRecord } from '../read-record.js';
 import { readablePage } from '../readable-page.js';
-import type { StoreFile, StoreFilePage, VectorStoreRecord, VectorStoreRecords } from '../vector-stores.js';
+import {
+  DEFAULT_CHUNKING,
+  type StoreFile,
+  type StoreFilePage,
+  type VectorStoreRecord,
+  type VectorStoreRecords,
+} from '../vector-stores.js';
 import type { StoredRecord } from './pages.js';
 import type { FileRow } from './statements/vector-stores.js';
 
@@ -48,7 +54,7 @@ export function readWaiting(row: FileRow): StoreFile & { readonly isDamaged?: tr
     return readFile(about, storeId, fileId);
   } catch (error) {
     if (!(error instanceof DamagedRecordError)) throw error;
-    const lost = { keyId: null, attributes: {}, chunking: { size: 800, overlap: 400 } };
+    const lost = { keyId: null, attributes: {}, chunking: DEFAULT_CHUNKING };
     return { storeId, fileId, createdAt, batchId, ...lost, status: 'in_progress', error: null, bytes, isDamaged: true };
   }
 }

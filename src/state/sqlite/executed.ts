@@ -39,7 +39,7 @@ export class ThreadGroup<Methods> {
   /** `decode` reads what a method has returned. It throws StoreUnavailableError for text that cannot be parsed: the file is damaged. */
   constructor(
     private readonly ask: Ask,
-    readonly decode: <T>(read: () => T) => T,
+    private readonly decode: <T>(read: () => T) => T,
   ) {}
 
   /** Calls are executed in order; those made while others are executed share a transaction. Throws StoreUnavailableError. */
