@@ -4,8 +4,8 @@ import OpenAI from 'openai';
 import { ModelError } from '../../src/index.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { until } from '../support/held-bodies.js';
-import type { Service } from '../support/service.js';
-import { startServiceIn, STATES } from '../support/state-backends.js';
+import { type Service, startService } from '../support/service.js';
+import { EVERY_STATE, startServiceIn, STATES } from '../support/state-backends.js';
 import { WebhookReceiver } from '../support/webhooks/webhook-receiver.js';
 
 const WEBHOOK_SECRET = `whsec_${Buffer.from('only for the tests of this service').toString('base64')}`;
@@ -81,6 +81,37 @@ describe.each(STATES)('webhooks of background responses in $state', ({ open }) =
     await service.client().responses.create({ model: 'scripted', input: 'Hi' });
     const { id } = await create();
     expect(await events(1)).toEqual([expect.objectContaining({ data: { id } })]);
+  });
+});
+
+describe.each(EVERY_STATE.filter(({ state }) => state !== 'memory'))('webhooks in $state', ({ open }) => {
+  it('a webhook whose only attempt was cut off by a shutdown is sent by the next process, with the same id', async () => {
+    await using receiver = await WebhookReceiver.open();
+    await using state = await open();
+    const start = (): Promise<Service> =>
+      startService({
+        providers: [ScriptedProvider],
+        environment: {
+          ...state.environment,
+          WEBHOOK_URL: receiver.url,
+          WEBHOOK_SECRET,
+          WEBHOOK_ALLOW_LOOPBACK: 'true',
+          WEBHOOK_MAX_ATTEMPTS: '1',
+        },
+      });
+    receiver.answers.push(() => undefined);
+    const first = await start();
+    first.app.get(ScriptedProvider).reply({ type: 'text', delta: 'Hello' });
+    const { id } = await first.client().responses.create({ model: 'scripted', input: 'Hi', background: true });
+    await until(() => receiver.received.length === 1);
+    await first.close();
+
+    const next = await start();
+    await until(() => receiver.received.length === 2);
+    await next.close();
+    const [cutOff, again] = receiver.received;
+    expect(again?.headers['webhook-id']).toBe(cutOff?.headers['webhook-id']);
+    expect(JSON.parse(again?.body ?? '')).toMatchObject({ data: { id } });
   });
 });
 

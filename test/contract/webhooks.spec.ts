@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { Logger } from '@nestjs/common';
 import OpenAI from 'openai';
 
-import { asTenant, Clock, JobQueue, type NewJob, StateBackend } from '../../src/index.js';
+import { asTenant, Clock, Environment, JobQueue, type NewJob, StateBackend } from '../../src/index.js';
 import { Webhooks } from '../../src/operations/webhooks/index.js';
 import { freePort } from '../support/ports.js';
 import { ServiceLog } from '../support/service-log.js';
@@ -261,9 +261,9 @@ describe('the attempts to send a webhook', () => {
   it('the attempts to send a webhook have the pauses of a day', async () => {
     await start({ WEBHOOK_MAX_ATTEMPTS: '' });
     const options = queue.optionsOf('webhooks');
-    const { retryDelaySeconds, longestRetryDelaySeconds, maxAttempts } = options;
+    const { retryDelaySeconds, longestRetryDelaySeconds } = options;
     let seconds = 0;
-    for (let pause = 0; pause < maxAttempts - 1; pause++) {
+    for (let pause = 0; pause < service.app.get(Environment).WEBHOOK_MAX_ATTEMPTS - 1; pause++) {
       seconds += Math.min(retryDelaySeconds * 2 ** pause, longestRetryDelaySeconds ?? Infinity);
     }
     expect(Math.round(seconds / 3600)).toBe(23);

@@ -10,7 +10,7 @@ import type { WebhookEvent } from './webhooks.js';
 /** Webhooks that one process sends at once. */
 const CONCURRENCY = 16;
 
-/** Pauses between two attempts, seconds: WEBHOOK_MAX_ATTEMPTS of them are a day. */
+/** Pauses between two attempts, seconds: by default, WEBHOOK_MAX_ATTEMPTS attempts last a day. */
 const FIRST_PAUSE_S = 10;
 const LONGEST_PAUSE_S = 2 * 60 * 60;
 
@@ -38,7 +38,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    const { WEBHOOK_URL, WEBHOOK_TIMEOUT_MS, WEBHOOK_MAX_ATTEMPTS, BACKGROUND_LEASE } = this.environment;
+    const { WEBHOOK_URL, WEBHOOK_TIMEOUT_MS, BACKGROUND_LEASE } = this.environment;
     if (WEBHOOK_URL === '') return;
     // Loaded on demand: the HTTP client consists of about a hundred files.
     const { WebhookClient } = await import('./webhook-client.js');
@@ -49,7 +49,8 @@ export class WebhookSender implements OnApplicationBootstrap, OnApplicationShutd
       maxRunSeconds: Math.ceil(WEBHOOK_TIMEOUT_MS / 1000) + MARGIN_S,
       retryDelaySeconds: FIRST_PAUSE_S,
       longestRetryDelaySeconds: LONGEST_PAUSE_S,
-      maxAttempts: WEBHOOK_MAX_ATTEMPTS,
+      // `send` counts them. A queue would drop the job without a word when the last attempt was cut off by a shutdown or a crash.
+      maxAttempts: Number.MAX_SAFE_INTEGER,
     };
     const worker = await this.queue.work('webhooks', options, (job) => this.send(client, job));
     this.stop = () => this.end(worker, client);
