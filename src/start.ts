@@ -123,10 +123,10 @@ function findUnread({ PROVIDERS_FILE, MCP_SERVERS }: Partial<Environment> = proc
 /** Looks at what a start needs, or at scripts and recordings. Starts nothing. */
 async function check({ files, variables: given }: CheckCommand): Promise<void> {
   const { checkFixtures, checkSetup, reportInvalid } = await import('./program/check-setup.js');
-  const variables = { ...unsetOf(DEFAULTS), ...given };
   const isSound = async (): Promise<boolean> => {
     if (files.length > 0) return checkFixtures(files);
     try {
+      const variables = { ...unsetOf(DEFAULTS), ...given };
       const environment = loadEnvironment(variables, readSimulatorVariables);
       const simulator = readSimulatorVariables({ ...process.env, ...variables });
       return await checkSetup(environment, simulator, findUnread(environment));

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+
 import { type DynamicModule, type FactoryProvider, Module, type ModuleMetadata } from '@nestjs/common';
 import { ConfigModule as NestConfigModule, ConfigService } from '@nestjs/config';
 
+import { EnvironmentError } from './environment-error.js';
 import { Environment } from './environment.js';
 import { readEnvironment } from './read-environment.js';
 import type { Variables } from './read-variables.js';
@@ -12,6 +15,9 @@ export interface AsyncVariables {
   readonly inject: NonNullable<FactoryProvider['inject']>;
   readonly useFactory: FactoryProvider<Variables | Promise<Variables>>['useFactory'];
 }
+
+/** The file of variables, in the working directory. A relative path: the directory may be gone. */
+const ENV_FILE = '.env';
 
 const OVERRIDES = Symbol('overriding variables');
 
@@ -25,12 +31,16 @@ export class ConfigModule {
     return this.forRootAsync({ imports: [], inject: [], useFactory: () => overrides });
   }
 
-  /** The application fails to start with EnvironmentError when the variables are not valid. */
+  /**
+   * Loads `.env` into the variables of the process; throws EnvironmentError when it cannot be read. The application fails to start with
+   * EnvironmentError when the variables are not valid.
+   */
   static forRootAsync({ imports, inject, useFactory }: AsyncVariables): DynamicModule {
+    requireReadable(ENV_FILE);
     return {
       module: ConfigModule,
       global: true,
-      imports: [NestConfigModule.forRoot(), ...imports],
+      imports: [NestConfigModule.forRoot({ envFilePath: ENV_FILE }), ...imports],
       providers: [
         { provide: OVERRIDES, inject, useFactory },
         {
@@ -46,5 +56,15 @@ export class ConfigModule {
       ],
       exports: [Environment, VariableSource],
     };
+  }
+}
+
+/** Nest would throw where nobody waits. Throws EnvironmentError for a file that is there and cannot be read. */
+function requireReadable(path: string): void {
+  try {
+    readFileSync(path);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') throw new EnvironmentError([`${path}: cannot be read: ${message}.`]);
   }
 }

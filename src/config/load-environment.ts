@@ -11,7 +11,8 @@ export function unsetOf(defaults: Variables): Variables {
 
 /**
  * Reads the environment without an application: `.env`, the variables of the process, and overrides. `others` read the
- * variables of modules, so that those are validated too. Throws EnvironmentError with the violations of all.
+ * variables of modules, so that those are validated too. Throws EnvironmentError with the violations of all, and for a `.env` that cannot be
+ * read.
  */
 export function loadEnvironment(
   overrides: Variables = {},

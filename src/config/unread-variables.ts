@@ -39,7 +39,8 @@ export interface VariablePlaces {
 
 /** The names in the `.env` of the working directory. */
 export function namesInFile(): ReadonlySet<string> {
-  return new Set(Object.keys(parseEnv(readIfThere('.env'))));
+  // Node takes a byte order mark for a part of the first name; what loads the file does not.
+  return new Set(Object.keys(parseEnv(readIfThere('.env').replace(/^\uFEFF/, ''))));
 }
 
 /** The variables that a file refers to as `${NAME}`. */

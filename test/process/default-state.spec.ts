@@ -1,6 +1,6 @@
 // Slow: starts the built service as processes.
 
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -62,6 +62,39 @@ describe('a start that is not told where state is', () => {
     const { output, written } = await start();
     await written(/State: /);
     expect(output()).toContain('State: memory (lost when this process ends)');
+  });
+
+  it.each([
+    ['start', [], 'stderr', ''],
+    ['check', ['check'], 'stdout', 'fault   '],
+    ['keys list', ['keys', 'list'], 'stderr', ''],
+    ['export', ['export'], 'stderr', ''],
+  ] as const)('antiphon %s says in one line that .env cannot be read', async (_, args, stream, before) => {
+    await mkdir(join(folder, '.env'));
+    const exit = await runToEnd(UNSAID, 'main.js', args, { cwd: folder });
+    expect(exit.code).toBe(1);
+    expect(exit[stream].split('\n')[0]).toBe(
+      `${before}.env: cannot be read: EISDIR: illegal operation on a directory, read.`,
+    );
+    expect(exit.stdout + exit.stderr).not.toContain('    at ');
+  });
+
+  it('a start that is not told where state is reads a .env with a byte order mark, whose first name it knows', async () => {
+    await writeFile(join(folder, '.env'), '\uFEFFSTATE=memory\n');
+    const { output, written } = await start();
+    await written(/Try: /);
+    expect(output()).toContain('State: memory (lost when this process ends)');
+    expect(output()).not.toContain('has no effect');
+  });
+
+  it('a start that is not told where state is says in one line that its directory is gone', async () => {
+    await rm(folder, { recursive: true });
+    await mkdir(folder);
+    const shell = ['sh', '-c', 'rmdir "$PWD" && exec "$@"', 'sh'];
+    const exit = await runToEnd(UNSAID, 'main.js', [], { cwd: folder, wrapper: shell });
+    await mkdir(folder);
+    expect(exit).toMatchObject({ code: 1, stdout: '' });
+    expect(exit.stderr).toMatch(/^[^\n]*directory[^\n]*\n$/);
   });
 
   it('a start that is not told where state is refuses several workers in one sentence', async () => {

@@ -107,8 +107,13 @@ function runCommand(environment: ProcessVariables, [file, ...args]: readonly str
 }
 
 /** Runs a program with STATE=memory and these variables only, the service unless another is named, and waits until it ends by itself. */
-export function runToEnd(environment: ProcessVariables, program?: Program, args?: readonly string[]): Promise<Exit> {
-  return run(environment, program, args).exited;
+export function runToEnd(
+  environment: ProcessVariables,
+  program?: Program,
+  args?: readonly string[],
+  place?: ProcessPlace,
+): Promise<Exit> {
+  return run(environment, program, args, place).exited;
 }
 
 /**
