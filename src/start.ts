@@ -39,8 +39,8 @@ import { loadWorker } from './state/sqlite/workers.js';
 /** The exit code for arguments that are not understood, as shells and most programs use it. */
 const USAGE_ERROR = 2;
 
-/** Services go on without a reader of their log, and an export says what it has not written. */
-const SERVING: ReadonlySet<Command['action']> = new Set(['start', 'simulate', 'export']);
+/** Services go on without a reader of their log, an export says what it has not written, and a key that nobody sees is not made. */
+const WRITING_ANYWAY: ReadonlySet<Command['action']> = new Set(['start', 'simulate', 'export', 'keys']);
 
 /** What is stored outlives a service that is started, rather than embedded in a program. */
 const DEFAULTS: Variables = { STATE: 'sqlite' };
@@ -48,7 +48,7 @@ const DEFAULTS: Variables = { STATE: 'sqlite' };
 /** Does what the command line asks for. Resolves when the service serves, or the command has ended. */
 export async function run(): Promise<void> {
   const command = readCommand();
-  if (command !== undefined && !SERVING.has(command.action)) endWithReader();
+  if (command !== undefined && !WRITING_ANYWAY.has(command.action)) endWithReader();
   if (command?.action === 'help') process.stdout.write(HELP);
   if (command?.action === 'version') process.stdout.write(`${readVersion()}\n`);
   if (command?.action === 'start') await start(command.variables);

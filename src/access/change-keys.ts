@@ -14,18 +14,23 @@ const KEY_BYTES = 32;
 const OWNER_ONLY = 0o600;
 
 /**
- * Adds an entry with a new key to KEYS_FILE, which is made if there is none. Returns the key: the file has only its digest. Throws
- * EnvironmentError for a file that is not valid, or would not be with the entry.
+ * Adds an entry with a new key to KEYS_FILE, which is made if there is none. The file has only the digest of the key, so `show` gets the key
+ * before the file is changed. Throws EnvironmentError for a file that is not valid, or would not be with the entry, and when `show` rejects:
+ * the file then stays as it was.
  */
-export async function createKey(path: string, entry: Omit<WrittenKey, 'secrets'>): Promise<string> {
+export async function createKey(
+  path: string,
+  entry: Omit<WrittenKey, 'secrets'>,
+  show: (key: string) => Promise<void>,
+): Promise<void> {
   const key = `sk-${randomBytes(KEY_BYTES).toString('base64url')}`;
   const { id, tenant, ...rest } = entry;
   const secrets = [{ sha256: digestOfKey(key).toString('hex') }];
-  await changeKeys(path, (keys, ids) => {
+  const add: KeysChange = (keys, ids) => {
     if (ids.includes(id)) throw new Error(`it has a key '${id}' already: revoke that one, or choose another name`);
     keys.add({ id, tenant, secrets, ...rest });
-  });
-  return key;
+  };
+  await changeKeys(path, add, () => show(key));
 }
 
 /** Removes the entry with an id from KEYS_FILE, with all its keys. Throws EnvironmentError when there is none. */
@@ -42,9 +47,13 @@ type KeysChange = (keys: EditedKeys, ids: readonly (string | undefined)[]) => vo
 
 /**
  * Writes the changed file beside the old one and puts it in its place, so that a reader finds either. The one beside it also keeps out other
- * commands meanwhile: of two changes at once, none may be lost.
+ * commands meanwhile: of two changes at once, none may be lost. `beforehand` is done when only the last step is left.
  */
-async function changeKeys(path: string, change: KeysChange): Promise<void> {
+async function changeKeys(
+  path: string,
+  change: KeysChange,
+  beforehand = async (): Promise<void> => undefined,
+): Promise<void> {
   try {
     const target = await followLinks(path);
     const beside = `${target}.new`;
@@ -54,6 +63,7 @@ async function changeKeys(path: string, change: KeysChange): Promise<void> {
       await file.writeFile(text);
       await keepPermissions(file, target);
       await file.sync();
+      await beforehand();
       await rename(beside, target);
     } catch (error) {
       await rm(beside, { force: true });

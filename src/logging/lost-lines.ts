@@ -29,11 +29,12 @@ export function surviveErrors(stream: LogStream): void {
   if (!process[stream].listeners('error').includes(ignore)) process[stream].on('error', ignore);
 }
 
-/** Ends a command whose reader goes, as `head` does, in silence. Other errors, such as that of a full disk, are thrown. */
+/** Ends a command whose reader goes, as `head` does, in silence, and one whose output cannot be written, such as to a full disk, with a line. */
 export function endWithReader(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit(UNREAD);
+  process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') process.exit(UNREAD);
+    process.stderr.write(`The output cannot be written: ${message}.\n`);
+    process.exit(1);
   });
 }
 

@@ -3,7 +3,7 @@ import { type Scope, SCOPES } from '../access/grant.js';
 import { isKeyName, KEY_NAME, type KeyEntry, readKeysFile } from '../access/keys-file.js';
 import type { KeysCommand } from './command-line/index.js';
 import { EnvironmentError, unsetOf } from '../config/index.js';
-import { escapeLine } from '../logging/index.js';
+import { endWithReader, escapeLine, surviveErrors } from '../logging/index.js';
 
 const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['m', 60_000],
@@ -18,6 +18,7 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
 export async function runKeysCommand(command: KeysCommand): Promise<void> {
   const file = command.file ?? keysFile();
   if (command.verb === 'list') {
+    endWithReader();
     process.stdout.write(toTable(await readKeysFile(file), Date.now()));
     return;
   }
@@ -30,16 +31,27 @@ export async function runKeysCommand(command: KeysCommand): Promise<void> {
   const { tenant, scopes, models, expires } = command;
   requireName('keys create', id);
   requireName('--tenant', tenant);
-  const key = await createKey(file, {
+  const entry = {
     ...{ id, tenant },
     ...(scopes === undefined ? {} : { scopes: scopes.map(toScope) }),
     ...(models === undefined ? {} : { models }),
     ...(expires === undefined ? {} : { expires: toTime(expires, Date.now()) }),
-  });
-  process.stdout.write(`${key}\n`);
+  };
+  await createKey(file, entry, show);
   process.stderr.write(
     `This key of tenant '${tenant}' is shown only now: ${file} has its digest. Running services read it within two seconds.\n`,
   );
+}
+
+/** Writes a key to the standard output. Rejects when nobody can read it there. */
+function show(key: string): Promise<void> {
+  surviveErrors('stdout');
+  return new Promise((resolve, reject) => {
+    process.stdout.write(`${key}\n`, (error) => {
+      if (error) reject(new Error(`the key was not made, as it cannot be shown: ${error.message}`, { cause: error }));
+      else resolve();
+    });
+  });
 }
 
 function keysFile(): string {

@@ -174,6 +174,22 @@ describe('a command whose reader has gone', () => {
   );
 });
 
+describe('a command whose output cannot be written', () => {
+  it.each(['--help', '--version', 'check'])('antiphon %s says so in one line, and fails', async (argument) => {
+    const shell = ['-c', 'exec "$@" > /dev/full', 'sh', process.execPath, MAIN, argument];
+    const child = spawn('sh', shell, {
+      cwd: tmpdir(),
+      env: { PATH: process.env['PATH'], STATE: 'memory' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
+    const [code] = (await once(child, 'close')) as [number];
+    const line = 'The output cannot be written: ENOSPC: no space left on device, write.\n';
+    expect({ code, stderr }).toEqual({ code: 1, stderr: line });
+  });
+});
+
 describe('Node', () => {
   const [major = 0, minor = 0] = (/^>=(\d+)\.(\d+)$/.exec(engines.node) ?? []).slice(1).map(Number);
   const oldest = `${major}.${minor}.0`;

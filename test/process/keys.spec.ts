@@ -1,8 +1,11 @@
 // Slow: runs the built program.
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
@@ -14,6 +17,7 @@ import { pause } from '../support/pause.js';
 import { endProcesses, type Exit, runToEnd } from '../support/process-service.js';
 import { startService } from '../support/service.js';
 
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const CHECK_MS = 2000;
 const OF_THE_OPERATOR = `# Ask the platform team.
 keys:
@@ -146,6 +150,19 @@ describe('antiphon keys', () => {
       ...{ code: 1, stdout: '' },
       stderr: expect.stringContaining(`there is no directory ${missing}: make it first`),
     });
+  });
+
+  it('antiphon keys create makes no key that it cannot show', async () => {
+    await writeFile(file, OF_THE_OPERATOR);
+    const shell = 'exec "$0" "$1" keys create ci --tenant red --file "$2" > /dev/full';
+    const child = spawn('sh', ['-c', shell, process.execPath, MAIN, file], { stdio: ['ignore', 'ignore', 'pipe'] });
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (stderr += chunk));
+    const [code] = (await once(child, 'close')) as [number];
+    const why = 'the key was not made, as it cannot be shown: ENOSPC: no space left on device, write';
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `KEYS_FILE: ${file}: ${why}.\n` });
+    expect(await readFile(file, 'utf8')).toBe(OF_THE_OPERATOR);
+    expect(await readdir(folder)).toEqual(['keys.yaml']);
   });
 
   it('antiphon keys waits for no other command, and overwrites none', async () => {
