@@ -1,9 +1,10 @@
-import { Controller, Get, Query, Res } from '@nestjs/common';
+import { Controller, Get, Logger, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
 import { type McpServerCondition, McpServers } from '../tools/mcp/index.js';
 import { type ProviderCondition, ProviderRegistry } from '../providers/index.js';
-import { type BucketCondition, LibraryBackend, ResponseStore } from '../state/index.js';
+import { OutageLog } from '../logging/index.js';
+import { type BucketCondition, inOneLine, LibraryBackend, ResponseStore } from '../state/index.js';
 import { type EngineCondition, WebSearch } from '../tools/web-search/index.js';
 import { Readiness } from './readiness.js';
 
@@ -23,6 +24,8 @@ export interface HealthBody {
 /** `/healthz` reports that the process is running; `/readyz` reports whether the instance accepts traffic. */
 @Controller()
 export class HealthController {
+  private readonly outages = new OutageLog(new Logger('State'));
+
   constructor(
     private readonly readiness: Readiness,
     private readonly store: ResponseStore,
@@ -66,7 +69,8 @@ export class HealthController {
     try {
       await this.store.check();
       return 'ready';
-    } catch {
+    } catch (error) {
+      this.outages.warn('the state is not available', inOneLine(error));
       return 'unavailable';
     }
   }

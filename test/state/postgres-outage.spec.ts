@@ -11,7 +11,7 @@ import { startCluster } from '../support/postgres/cluster.js';
 import { createEmptyDatabase } from '../support/postgres/test-database.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { ready, testOutages } from './outages.js';
-import { openPostgres, type OpenedPostgres, settingsFor } from './postgres-fixture.js';
+import { databaseOf, openPostgres, type OpenedPostgres, settingsFor } from './postgres-fixture.js';
 
 describe('a backend whose PostgreSQL goes away', () => {
   const tenant = newTenant();
@@ -78,6 +78,27 @@ describe('a backend whose PostgreSQL goes away', () => {
       await append(single.responses, tenant, `after-${id}`);
       expect(await single.responses.get(tenant, `after-${id}`)).toBeDefined();
     }
+  });
+
+  it.each([
+    ['have lost their prepared statements', 'DEALLOCATE ALL'],
+    [
+      'prepared their statements before a column had another type',
+      'ALTER TABLE antiphon.responses ALTER id TYPE varchar',
+    ],
+  ])('a backend whose PostgreSQL goes away serves at once when all connections %s', async (_, change) => {
+    const other = await opened.replica({ DATABASE_POOL_SIZE: 3 });
+    const use = (): Promise<unknown> =>
+      Promise.all(Array.from({ length: 9 }, (__, index) => other.responses.get(tenant, `of-${index}`)));
+    await append(other.responses, tenant, `before ${change}`);
+    await use();
+    // One after another, each on a connection of its own: none is free before all have begun.
+    const { library } = databaseOf(other);
+    await Promise.all(Array.from({ length: 3 }, () => library(`BEGIN; ${change}; COMMIT`)));
+    await use();
+    expect(await other.responses.get(tenant, `before ${change}`)).toBeDefined();
+    await append(other.responses, tenant, `after ${change}`);
+    expect(await other.responses.get(tenant, `after ${change}`)).toBeDefined();
   });
 });
 

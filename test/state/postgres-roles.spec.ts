@@ -44,6 +44,23 @@ describe('a role of PostgreSQL', () => {
     await expect(backend.responses.check()).resolves.toBeUndefined();
   });
 
+  it('the service is not ready while one of its tables is missing, or may not be written to by its role', async () => {
+    const ours = `SELECT schemaname || '.' || tablename AS name FROM pg_tables
+      WHERE schemaname = 'antiphon' AND tablename <> 'migrations' OR schemaname = 'antiphon_jobs' AND tablename IN ('job', 'queue')`;
+    const tables = (await opened.database.query(ours)).map(({ name }) => String(name));
+    expect(tables.length).toBeGreaterThan(20);
+    for (const table of tables) {
+      const [schema, name] = table.split('.');
+      await opened.database.query(`ALTER TABLE ${table} RENAME TO gone`);
+      await expect(backend.responses.check()).rejects.toThrow(`the database lacks ${table}`);
+      await opened.database.query(`ALTER TABLE ${schema}.gone RENAME TO ${name}`);
+      await opened.database.query(`REVOKE INSERT ON ${table} FROM ${ROLE}`);
+      await expect(backend.responses.check()).rejects.toThrow(`the role may not read and write ${table}`);
+      await opened.database.query(`GRANT INSERT ON ${table} TO ${ROLE}`);
+    }
+    await expect(backend.responses.check()).resolves.toBeUndefined();
+  });
+
   it('the service is not ready when PostgreSQL no longer lets its role in', async () => {
     await opened.database.query(`ALTER ROLE ${ROLE} NOLOGIN`);
     await disconnect();

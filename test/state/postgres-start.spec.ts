@@ -71,6 +71,18 @@ describe('the start of a backend over PostgreSQL', () => {
     expect(await database.query("SELECT FROM pg_namespace WHERE nspname = 'antiphon'")).toEqual([]);
   });
 
+  it.each(['antiphon.files', 'antiphon_jobs.queue'])(
+    'the start over PostgreSQL is refused with a database that lacks %s',
+    async (table) => {
+      await backendFor(database.url).start();
+      await database.query(`ALTER TABLE ${table} RENAME TO other`);
+      for (const DATABASE_MIGRATE of [true, false]) {
+        const start = backendFor(database.url, { DATABASE_MIGRATE }).start();
+        await expect(start).rejects.toThrow(new StateStartError(`DATABASE_URL: the database lacks ${table}`));
+      }
+    },
+  );
+
   it.each([true, false])(
     'the start over PostgreSQL waits for a database that is away (DATABASE_MIGRATE=%p)',
     async (migrates) => {

@@ -14,7 +14,7 @@ import { VECTOR_STORE_MODES } from '../sql/vector-stores.js';
 import type { VectorStoreRecords } from '../vector-stores.js';
 import type { DatabaseSettings } from './connection-options.js';
 import { Database } from './database.js';
-import { isPassing } from './errors.js';
+import { startFaultOf } from './errors.js';
 import { migrate, pendingMigrations } from './migrate.js';
 import { NoticeListener } from './notices.js';
 import { PostgresClaims } from './claims.js';
@@ -127,9 +127,9 @@ export class PostgresBackend extends StateBackend {
       await this.database.open(() => this.time.start());
       await this.pgvector.start();
     } catch (error) {
-      const isAway =
-        error instanceof StoreUnavailableError || (error instanceof StateStartError && isPassing(error.cause));
-      if (!isAway) throw error;
+      const fault = startFaultOf(error);
+      const isAway = error instanceof StoreUnavailableError || error instanceof StateStartError;
+      if (fault !== undefined || !isAway) throw fault ?? error;
       this.outages.warn('the database is not available yet', describe(error));
       return false;
     }

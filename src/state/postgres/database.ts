@@ -11,7 +11,16 @@ import { PAUSES } from '../repeat.js';
 import { adHoc, type Statement } from '../sql/statement.js';
 import { awaitSteps, type Modes, type Promised, promised } from '../sql/steps.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
-import { breaksConnection, isOutOfConnections, isRolledBack, isWorthRepeating, toStoreError } from './errors.js';
+import {
+  breaksConnection,
+  isOutOfConnections,
+  isRolledBack,
+  isLasting,
+  isStale,
+  isWorthRepeating,
+  toStoreError,
+} from './errors.js';
+import { isDirect, tableFaultOf, USABILITY, type Usability } from './requirements.js';
 
 /** Runs one statement; within a transaction, on its connection. */
 export type RunStatement = <Values extends readonly unknown[], Row>(
@@ -29,9 +38,6 @@ const PAUSE_MS = 20;
 /** Time limit for a statement of a snapshot, ms: the first one sorts all responses of a tenant. */
 const SNAPSHOT_TIMEOUT_MS = 3_600_000;
 
-/** Returns a row if the database is writable: after a failover it may be a standby. */
-const PING = adHoc<readonly [], unknown>(`SELECT WHERE current_setting('transaction_read_only') = 'off'`);
-
 /** Milliseconds since the Unix epoch. */
 const TIME = adHoc<readonly [], { readonly time: number }>(
   `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision AS time`,
@@ -48,6 +54,8 @@ export class Database {
   /** Connections that are open; the pool also counts those that are being opened. */
   private readonly connections = new Set<PoolClient>();
   private opened = false;
+  /** Whether something has failed, other than for a moment, since the last check that did not. */
+  private isInDoubt = false;
   private ended: Promise<void> | null = null;
 
   constructor(
@@ -73,12 +81,14 @@ export class Database {
 
   /**
    * The schema is up to date: statements are accepted from now on, after `prepare`, which may only ask for the time. Throws what that throws,
-   * and StateStartError where DATABASE_URL leads to a pooler that does not permit what only a connection to the database itself can do;
-   * warns of a pooler that does.
+   * and StateStartError where a table is missing or the role may not use it, and where DATABASE_URL leads to a pooler that does not permit
+   * what only a connection to the database itself can do; warns of a pooler that does.
    */
   async open(prepare: () => Promise<void>): Promise<void> {
     if (!this.isPooled) await this.requireDirect();
     await prepare();
+    const fault = tableFaultOf(await this.once(usabilityOf, true));
+    if (fault !== undefined) throw new StateStartError(`DATABASE_URL: ${fault}`);
     this.opened = true;
   }
 
@@ -95,8 +105,7 @@ export class Database {
     }
     try {
       const { rows } = await this.ask<{ readonly pid: number }>(client, 'SELECT pg_backend_pid() AS pid');
-      // A pooler has numbers of its own.
-      if (rows[0]?.pid === (client as unknown as { readonly processID: number }).processID) return;
+      if (isDirect(client, rows[0]?.pid)) return;
       this.logger.warn(
         'DATABASE_URL leads to a pooler. Unless it keeps a connection for each client, set DATABASE_DIRECT_URL to the database itself',
       );
@@ -124,17 +133,21 @@ export class Database {
     return row.time;
   }
 
-  /** Throws StoreUnavailableError when the database is unavailable or read-only. */
+  /** Throws StoreUnavailableError when the database is unavailable or read-only, or has not the tables that the service needs. */
   async check(): Promise<void> {
-    const rows = await this.repeatable(PING, []);
-    if (rows.length === 0) throw new StoreUnavailableError('the database is read-only');
+    const usability = await usabilityOf(this.repeatable);
+    const fault = usability.isReadOnly ? 'the database is read-only' : tableFaultOf(usability);
+    this.isInDoubt = fault !== undefined;
+    if (fault !== undefined) throw new StoreUnavailableError(fault);
   }
 
   /**
-   * The same, but only when the last attempt to connect failed and no connection is open; otherwise returns no promise.
+   * The same, but only when something has failed since the last check, or when the last attempt to connect failed and no connection is open;
+   * otherwise returns no promise.
    */
   checkIfInDoubt(): void | Promise<void> {
-    if (!this.opened || (this.connections.size === 0 && this.backoff.hasFailed)) return this.check();
+    const isAway = !this.opened || (this.connections.size === 0 && this.backoff.hasFailed);
+    if (isAway || this.isInDoubt) return this.check();
   }
 
   /** Runs a statement. */
@@ -212,12 +225,18 @@ export class Database {
       }
     });
 
+  /** Works once more after a conflict, and as long as connections of the pool are stale: each one is discarded. */
   private async withConnection<T>(work: (run: RunStatement, client: PoolClient) => Promise<T>): Promise<T> {
-    try {
-      return await this.once(work);
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError) || !isRolledBack(error.cause)) throw error;
-      return this.once(work);
+    for (let conflicts = 0, stale = 0; ;) {
+      try {
+        return await this.once(work);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError)) throw error;
+        if (isRolledBack(error.cause)) conflicts += 1;
+        else if (isStale(error.cause)) stale += 1;
+        else throw error;
+        if (conflicts > 1 || stale > this.settings.DATABASE_POOL_SIZE) throw error;
+      }
     }
   }
 
@@ -228,6 +247,7 @@ export class Database {
       return await work((statement, values) => this.run(client, statement, values), client);
     } catch (error) {
       broken = breaksConnection(error);
+      this.isInDoubt ||= isLasting(error);
       throw toStoreError(error);
     } finally {
       client.release(broken);
@@ -296,4 +316,10 @@ export class Database {
       });
     });
   }
+}
+
+async function usabilityOf(run: RunStatement): Promise<Usability> {
+  const [found] = await run(USABILITY, []);
+  if (found === undefined) throw new Error('the database gave no row');
+  return found;
 }

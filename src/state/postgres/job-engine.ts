@@ -6,6 +6,7 @@ import { describe } from '../driver-errors.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
 import type { QueueName } from '../job-queue.js';
 import type { Database } from './database.js';
+import { startFaultOf } from './errors.js';
 import { JOBS_SCHEMA } from './migrate-jobs.js';
 
 const DAY = 86_400;
@@ -40,9 +41,11 @@ export class JobEngine extends QueueEngine {
     try {
       await this.open();
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) {
+      const fault = startFaultOf(error);
+      if (fault !== undefined || !(error instanceof StoreUnavailableError)) {
         await this.boss?.stop({ close: false, graceful: false });
-        throw new StateStartError(`DATABASE_URL: the job queue cannot start: ${describe(error)}`, { cause: error });
+        const { cause = error } = fault ?? {};
+        throw new StateStartError(`DATABASE_URL: the job queue cannot start: ${describe(cause)}`, { cause });
       }
       void this.repeat('cannot start', () => this.open(), this.stopping.signal);
     }

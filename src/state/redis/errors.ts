@@ -6,7 +6,9 @@ import { conversationLock } from '../write-lock.js';
 
 /** Replies of Redis that say that it cannot do it now: a retry may succeed. */
 const PASSING_REPLIES =
-  /^(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|OOM|BUSY|NOREPLICAS|MISCONF|NOAUTH|WRONGPASS|UNBLOCKED|ERR max number of clients)\b/;
+  /^(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|OOM|BUSY|NOREPLICAS|MISCONF|NOAUTH|WRONGPASS|UNBLOCKED|EXECABORT|Script killed|ERR max number of clients)\b/;
+/** Replies that say that the operator must change the rights of the user, or the commands of the server. */
+const UNFIT_REPLIES = /^(?:NOPERM|ERR unknown command|ERR The user executing the script)\b/;
 /** Replies of a node that is not, or no longer, the one to ask. */
 const MISDIRECTED_REPLIES = /^(?:READONLY|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN)\b/;
 /** Errors that the driver reports without a code. */
@@ -48,14 +50,19 @@ export function isTimeout(error: unknown): boolean {
 
 /** Whether Redis refuses who asks or what is asked for good, or is not who it should be. */
 export function isRefusal(error: unknown): boolean {
-  return /^(?:WRONGPASS|NOAUTH|NOPERM|ERR (?:invalid password|AUTH|DB index|invalid DB|unknown command))|certificate/.test(
-    describe(error),
-  );
+  const said = /^(?:WRONGPASS|NOAUTH|ERR (?:invalid password|AUTH|DB index|invalid DB))|certificate/;
+  return isUnfit(error) || said.test(describe(error));
 }
 
-/** Converts temporary errors to StoreUnavailableError; others are unchanged. */
+/** Whether Redis forbids what is asked. */
+export function isUnfit(error: unknown): boolean {
+  return UNFIT_REPLIES.test(replyOf(error));
+}
+
+/** Converts temporary errors, and refusals of a user or a command, to StoreUnavailableError; others are unchanged. */
 export function toStoreError(error: unknown): unknown {
-  return error instanceof StateError || !isPassing(error) ? error : toUnavailable(error);
+  if (error instanceof StateError) return error;
+  return isPassing(error) || isUnfit(error) ? toUnavailable(error) : error;
 }
 
 /** The error of a request that cannot be sent, or that Redis cannot answer now. */

@@ -10,6 +10,7 @@ import {
   isMoving,
   isPassing,
   isTimeout,
+  isUnfit,
   isWorthRepeating,
   replyOf,
   toStoreError,
@@ -30,6 +31,9 @@ const CONFIRMATION_SHARE = 0.8;
 /** KEYS: any, which decides on the node of a cluster. Returns seconds and microseconds, as TIME does. */
 const TIME = new LuaScript(`return redis.call('TIME')`);
 
+/** KEYS: any. Does what a user may be forbidden, as scripts do. */
+const CHECK = new LuaScript(`return redis.call('DEL', KEYS[1])`);
+
 /** The connection to Redis for requests. Methods throw StoreUnavailableError while it is unavailable. */
 export class Redis {
   private readonly reading: RedisConnection;
@@ -37,6 +41,8 @@ export class Redis {
   private readonly writing: RedisConnection;
   private readonly confirmation: Confirmation | undefined;
   private isOpen = false;
+  /** Whether Redis has forbidden something since the last check. */
+  private isInDoubt = false;
 
   constructor(
     private readonly settings: RedisSettings,
@@ -85,15 +91,20 @@ export class Redis {
     return toStoreError(isPassing(error) ? (this.writing.fault ?? error) : error);
   }
 
-  /** Throws StoreUnavailableError when nothing can be written, and when too few replicas confirm what is. */
+  /**
+   * Throws StoreUnavailableError when nothing can be written, when the user may run no scripts or publish nothing, and when too few replicas
+   * confirm what is written.
+   */
   async check(): Promise<void> {
+    const key = `${this.settings.REDIS_PREFIX}:check`;
     // Refused by a replica, but not when the memory is full: what is stored can be read.
-    await this.write(['DEL', `${this.settings.REDIS_PREFIX}:check`]);
+    await this.write(run(CHECK, [key]), ['PUBLISH', key, '']);
+    this.isInDoubt = false;
   }
 
-  /** Checks as `check` does, but only when the connection is not open; otherwise returns no promise. */
+  /** Checks as `check` does, but only when the connection is not open, or something was forbidden; otherwise returns no promise. */
   checkIfInDoubt(): void | Promise<void> {
-    if (!this.isOpen || !this.writing.isReady) return this.check();
+    if (!this.isOpen || !this.writing.isReady || this.isInDoubt) return this.check();
   }
 
   /** What the clock of Redis shows, milliseconds since the Unix epoch; of a cluster that of the same node for all replicas. Also before `open`. */
@@ -173,6 +184,7 @@ export class Redis {
         }
       }
     } catch (error) {
+      this.isInDoubt ||= isUnfit(error);
       // Without a connection nothing can be served, whatever is the reason: a certificate that has expired, a password that was changed.
       throw error === connection.fault ? toUnavailable(error) : toStoreError(error);
     }

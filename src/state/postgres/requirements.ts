@@ -1,0 +1,45 @@
+import type { PoolClient } from 'pg';
+
+import { adHoc } from '../sql/statement.js';
+
+/** The tables of the service and of the queue of its jobs. All must be there, and the role must be allowed to read and write them. */
+const TABLES = [
+  ...['responses', 'items', 'session_responses', 'session_locks', 'background_runs', 'event_log', 'bookmarks'],
+  ...['conversations', 'conversation_items', 'item_bookmarks', 'secrets', 'claims', 'usage'],
+  ...['limit_counters', 'limit_replicas', 'files', 'file_pieces', 'file_places', 'file_uploads', 'file_objects'],
+  ...['vector_documents', 'vector_chunks', 'vector_garbage'],
+  ...['vector_stores', 'vector_store_files', 'vector_store_batches'],
+].map((table) => `antiphon.${table}`);
+const JOB_TABLES = ['antiphon_jobs.queue', 'antiphon_jobs.job'];
+
+/** What is wrong with a database. */
+export interface Usability {
+  /** After a failover it may be a standby. */
+  readonly isReadOnly: boolean;
+  readonly missing: readonly string[] | null;
+  readonly forbidden: readonly string[] | null;
+}
+
+const MAY_USE = ['SELECT', 'INSERT', 'UPDATE', 'DELETE']
+  .map((right) => `has_table_privilege(to_regclass(name), '${right}')`)
+  .join(' AND ');
+
+/** One row: what is wrong. Reads the catalog alone. */
+export const USABILITY = adHoc<readonly [], Usability>(
+  `SELECT current_setting('transaction_read_only') = 'on' AS "isReadOnly",
+    array_agg(name) FILTER (WHERE to_regclass(name) IS NULL) AS missing,
+    array_agg(name) FILTER (WHERE NOT (${MAY_USE})) AS forbidden
+  FROM unnest('{${[...TABLES, ...JOB_TABLES].join(',')}}'::text[]) AS needed (name)`,
+);
+
+/** What is wrong with the tables, in words for the operator; undefined when nothing is. */
+export function tableFaultOf({ missing, forbidden }: Usability): string | undefined {
+  if (missing !== null) return `the database lacks ${missing.join(', ')}`;
+  if (forbidden !== null) return `the role may not read and write ${forbidden.join(', ')}`;
+  return undefined;
+}
+
+/** Whether a connection leads to PostgreSQL itself, given the number of its process: a pooler has numbers of its own. */
+export function isDirect(client: PoolClient, pid: number | undefined): boolean {
+  return pid === (client as unknown as { readonly processID: number }).processID;
+}
