@@ -3,7 +3,8 @@
  * not those of the last build. Each goes to a folder of its own, which takes the place of the old one when both are complete.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
@@ -16,12 +17,40 @@ import { digestSources } from './digest-sources.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** In `dist`: the digest of the sources that it was built from. */
 const STAMP = '.sources';
+/** How long a build waits for another one, in ms. */
+const MAX_WAIT_MS = 600_000;
 
 process.chdir(ROOT);
 const { 'if-changed': ifChanged } = parseArgs({ options: { 'if-changed': { type: 'boolean' } } }).values;
 // Before the build: what changes meanwhile is not in it.
 const digest = digestSources();
-if (ifChanged !== true || readStamp() !== digest) await build();
+if (needsBuild()) {
+  const lock = waitForOthers();
+  // The other build may have been that of the same sources.
+  if (needsBuild()) await build();
+  lock.close();
+}
+
+function needsBuild(): boolean {
+  return ifChanged !== true || readStamp() !== digest;
+}
+
+/**
+ * Waits until no other build runs in this folder: two at once, such as those of two replicas that start, would write to the same files.
+ * The lock is that of a file of SQLite, which ends with the process, however that ends.
+ */
+function waitForOthers(): DatabaseSync {
+  mkdirSync('.cache', { recursive: true });
+  const lock = new DatabaseSync('.cache/build.lock');
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+  } catch {
+    process.stdout.write('Another build runs in this folder: waiting for its end …\n');
+    lock.exec(`PRAGMA busy_timeout = ${MAX_WAIT_MS}`);
+    lock.exec('BEGIN EXCLUSIVE');
+  }
+  return lock;
+}
 
 async function build(): Promise<void> {
   process.stdout.write('Building dist, which takes some seconds …\n');

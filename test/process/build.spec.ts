@@ -157,6 +157,20 @@ describe('a build', () => {
     expect(await built()).toContain('export const value = 3;');
   });
 
+  it('a build waits for another one in the same folder, and is not repeated after one of the same sources', async () => {
+    await write('main.ts', 'export const value: number = 2;\n');
+    const builds = Array.from({ length: 3 }, async () => {
+      const child = spawn(process.execPath, ['scripts/build/main.ts', '--if-changed'], { cwd: folder });
+      const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'exit') as Promise<unknown[]>]);
+      return { said, code };
+    });
+    const ended = await Promise.all(builds);
+    expect(ended.map(({ code }) => code)).toEqual([0, 0, 0]);
+    expect(ended.filter(({ said }) => said.includes('Building dist'))).toHaveLength(1);
+    expect(await built()).toContain('export const value = 2;');
+    expect((await readdir(folder)).filter((name) => /^(?:dist|lib)/.test(name))).toEqual(['dist', 'lib']);
+  });
+
   it('a build leaves the old one when it is interrupted', async () => {
     await write('main.ts', 'export const value: number = 2;\n');
     const elsewhere = Promise.withResolvers<string>();
