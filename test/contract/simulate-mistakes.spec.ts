@@ -36,6 +36,21 @@ describe('an invalid answer', () => {
     );
     expect(() => sim.answer('Hello' as never)).toThrow(/^answer 1, in answer\(\) at .*: a text is text\("Hello"\)$/);
   });
+
+  it.each([
+    ['no parts', [], 'a list of parts must not be empty'],
+    ['a list as part', [[text('a')]], 'part 1 must be an object, but is an array'],
+    ['a text as part', [text('a'), 'b'], 'part 2 must be an object, but is a string'],
+    ['nothing as part', [text('a'), undefined], 'part 2 must be an object, but is nothing'],
+    ['a part with a misspelt member', [text('a'), { txt: 'b' }], "part 2 has the unknown member 'txt'"],
+    [
+      'a part that ends the answer before its last part',
+      [{ text: 'a', finish: 'length' }, text('b')],
+      "only the last part of an answer can have 'finish'",
+    ],
+  ])('an answer with %s is an error that says so', (_, answer, words) => {
+    expect(() => sim.answer(answer as never)).toThrow(words);
+  });
 });
 
 describe('a simulator that is closed', () => {

@@ -1,9 +1,11 @@
+import { requireSchema } from '../../config/index.js';
 import {
   listSteps,
   type RefusalKind,
   type ScriptError,
   type ScriptText,
   type ScriptTurn,
+  TURN_SCHEMA,
 } from '../../simulator/script/index.js';
 import { placeOfCaller } from './place.js';
 
@@ -44,15 +46,24 @@ export function fail(error: RefusalKind | ScriptError): ScriptTurn {
   return placed({ error: given('fail', error) });
 }
 
-/** An answer as one turn. Throws an Error for parts that say when the turn is given: that is for a whole turn. */
+/** An answer as one turn. Throws an Error for what is no turn, and for parts that say what is for a whole turn. */
 export function toTurn(answer: Answer): ScriptTurn {
   // Of JavaScript, anything comes.
   if (typeof (answer as unknown) === 'string') throw new Error(`a text is text(${JSON.stringify(answer)})`);
-  if (!isList(answer)) return answer;
-  if (answer.some(({ when, request }) => when !== undefined || request !== undefined))
-    throw new Error("parts of an answer cannot have 'when' or 'request'");
+  if (!isList(answer)) return requireSchema(answer, TURN_SCHEMA, { whole: 'it' });
+  if (answer.length === 0) throw new Error('a list of parts must not be empty');
+  for (const [index, part] of answer.entries()) requirePart(part, index + 1, answer.length);
   const finish = answer.at(-1)?.finish;
-  return { steps: answer.flatMap((part) => [...listSteps(part)]), ...(finish === undefined ? {} : { finish }) };
+  const turn = { steps: answer.flatMap((part) => [...listSteps(part)]), ...(finish === undefined ? {} : { finish }) };
+  return requireSchema(turn, TURN_SCHEMA, { whole: 'it' });
+}
+
+/** Throws an Error for what is no part of an answer: it would be left out. */
+function requirePart(part: ScriptTurn, number: number, count: number): void {
+  const { when, request, finish } = requireSchema<ScriptTurn>(part, TURN_SCHEMA, { whole: `part ${number}` });
+  if (when !== undefined || request !== undefined)
+    throw new Error("parts of an answer cannot have 'when' or 'request'");
+  if (finish !== undefined && number < count) throw new Error("only the last part of an answer can have 'finish'");
 }
 
 /** Where an answer was made, if a helper has made it. */

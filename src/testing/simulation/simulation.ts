@@ -2,7 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
 import { objectSchema, requireSchema } from '../../config/index.js';
 import type { FaultKind } from '../../simulator/index.js';
-import { type NamedScript, type ScriptTurn, TURN_SCHEMA } from '../../simulator/script/index.js';
+import type { NamedScript, ScriptTurn } from '../../simulator/script/index.js';
 import {
   faultSchema,
   type JournalEntry,
@@ -185,8 +185,7 @@ function toScript(answers: readonly Answer[], origin: string): SpaceScript {
 function toTurns(answers: readonly Answer[], origin: string): readonly ScriptTurn[] {
   return answers.map((answer, index) => {
     try {
-      const turn = toTurn(answer);
-      return requireSchema(turn, TURN_SCHEMA, { whole: 'it' });
+      return toTurn(answer);
     } catch (error) {
       const place = placeOf(answer) ?? `in ${origin}`;
       throw new Error(`answer ${index + 1}, ${place}: ${(error as Error).message}`, { cause: error });
