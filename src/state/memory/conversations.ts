@@ -35,11 +35,7 @@ export class MemoryConversationStore extends ConversationStore {
     return this.find(tenant, conversationId)?.record;
   }
 
-  override async update(
-    tenant: Tenant,
-    conversationId: string,
-    metadata: ConversationRecord['metadata'],
-  ): Promise<ConversationRecord | undefined> {
+  override async update(tenant: Tenant, conversationId: string, metadata: ConversationRecord['metadata']) {
     const conversation = this.find(tenant, conversationId);
     if (conversation === undefined) return undefined;
     this.state.updateConversation(conversation, { ...conversation.record, metadata });

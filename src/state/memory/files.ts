@@ -59,13 +59,7 @@ export class MemoryFileStore extends FileStore {
     return this.bytes;
   }
 
-  override async append(
-    tenant: Tenant,
-    draftId: string,
-    piece: FilePiece,
-    expiresAt: number,
-    quota: FileQuota,
-  ): Promise<void> {
+  override async append(tenant: Tenant, draftId: string, piece: FilePiece, expiresAt: number, quota: FileQuota) {
     const { bytes, files } = this.usedBy(tenant);
     requireRoom({ bytes: bytes + piece.bytes.length, files }, quota);
     const key = tenantKey(tenant, piece.hash);

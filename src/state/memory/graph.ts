@@ -40,12 +40,7 @@ export class MemoryResponseGraph extends ResponseGraph {
     return this.pageOf(tenant, page, { nodes, shows, had });
   }
 
-  override async children(
-    tenant: Tenant,
-    responseId: string,
-    page: PageRequest,
-    within?: string,
-  ): Promise<ResponsePage | undefined> {
+  override async children(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
     const node = this.state.find(tenant, responseId, within);
     if (node === undefined) return undefined;
     return this.pageOf(tenant, page, {
@@ -55,12 +50,7 @@ export class MemoryResponseGraph extends ResponseGraph {
     });
   }
 
-  override async siblings(
-    tenant: Tenant,
-    responseId: string,
-    page: PageRequest,
-    within?: string,
-  ): Promise<ResponsePage | undefined> {
+  override async siblings(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
     const node = this.state.find(tenant, responseId, within);
     if (node === undefined) return undefined;
     const { parent } = node;
@@ -72,12 +62,7 @@ export class MemoryResponseGraph extends ResponseGraph {
     });
   }
 
-  override async leaves(
-    tenant: Tenant,
-    responseId: string,
-    page: PageRequest,
-    within?: string,
-  ): Promise<ResponsePage | undefined> {
+  override async leaves(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
     const node = this.state.find(tenant, responseId, within);
     if (node === undefined) return undefined;
     const shows = (other: Node): boolean => this.state.shows(other, within);
@@ -90,12 +75,7 @@ export class MemoryResponseGraph extends ResponseGraph {
     return this.pageOf(tenant, page, { nodes: SortedList.of(leaves), shows, had });
   }
 
-  override async tree(
-    tenant: Tenant,
-    responseId: string,
-    { depth, limit }: TreeBounds,
-    within?: string,
-  ): Promise<TreeNode | undefined> {
+  override async tree(tenant: Tenant, responseId: string, { depth, limit }: TreeBounds, within?: string) {
     const node = this.state.find(tenant, responseId, within);
     if (node === undefined) return undefined;
     const shows = (other: Node): boolean => this.state.shows(other, within);

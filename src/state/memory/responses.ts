@@ -2,7 +2,7 @@ import type { Tenant } from '../../access/index.js';
 import { estimateBytes, type Item, type ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { ConversationChangedError, SessionFullError, WriteLockLostError } from '../errors.js';
-import type { Page, PageRequest } from '../page.js';
+import type { PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import type { InProcessLock } from '../in-process/locks.js';
@@ -101,12 +101,7 @@ export class MemoryResponseStore extends ResponseStore {
     };
   }
 
-  override async inputItems(
-    tenant: Tenant,
-    responseId: string,
-    page: PageRequest,
-    within?: string,
-  ): Promise<Page<Item> | undefined> {
+  override async inputItems(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
     const node = this.state.find(tenant, responseId, within);
     return node === undefined ? undefined : pageOfItems(node.input, page);
   }

@@ -113,12 +113,7 @@ export class MemoryRuns extends BackgroundRuns {
     return shown;
   }
 
-  override async unfinished(
-    tenant: Tenant,
-    responseId: string,
-    { cascade }: DeleteOptions,
-    within?: string,
-  ): Promise<readonly string[]> {
+  override async unfinished(tenant: Tenant, responseId: string, { cascade }: DeleteOptions, within?: string) {
     const node = this.parts.state.find(tenant, responseId, within);
     if (node === undefined) return [];
     return subtreeOf(node, cascade)
@@ -126,10 +121,7 @@ export class MemoryRuns extends BackgroundRuns {
       .map(({ id }) => id);
   }
 
-  override async queuedBefore(
-    createdBefore: number,
-    limit: number,
-  ): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
+  override async queuedBefore(createdBefore: number, limit: number) {
     const old: Pick<Run, 'tenant' | 'responseId'>[] = [];
     for (const { tenant, id, createdAt } of this.parts.log.queued) {
       if (createdAt * 1000 >= createdBefore || old.length === limit) break;

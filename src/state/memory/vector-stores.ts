@@ -79,11 +79,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
     return pageOf(entries, page, ({ record }) => [record, record.id]);
   }
 
-  override async change(
-    tenant: Tenant,
-    storeId: string,
-    change: VectorStoreChange,
-  ): Promise<VectorStoreRecord | undefined> {
+  override async change(tenant: Tenant, storeId: string, change: VectorStoreChange) {
     const entry = this.findAlive(tenant, storeId);
     if (entry === undefined) return undefined;
     entry.record = { ...entry.record, ...change };
@@ -100,12 +96,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
     return true;
   }
 
-  override async add(
-    tenant: Tenant,
-    storeId: string,
-    files: readonly StoreFile[],
-    batch: StoreBatch | null,
-  ): Promise<boolean> {
+  override async add(tenant: Tenant, storeId: string, files: readonly StoreFile[], batch: StoreBatch | null) {
     const entry = this.findAlive(tenant, storeId);
     if (entry === undefined) return false;
     for (const file of files) {
@@ -153,12 +144,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
     return counts;
   }
 
-  override async describe(
-    tenant: Tenant,
-    storeId: string,
-    fileId: string,
-    attributes: Attributes,
-  ): Promise<StoreFile | undefined> {
+  override async describe(tenant: Tenant, storeId: string, fileId: string, attributes: Attributes) {
     const entry = this.findFile(tenant, storeId, fileId);
     if (entry === undefined) return undefined;
     entry.file = { ...entry.file, attributes };
@@ -198,12 +184,7 @@ export class MemoryVectorStores extends VectorStoreRecords {
     return cancelled.map(({ file }) => file.fileId);
   }
 
-  override async claim(
-    most: number,
-    now: number,
-    until: number,
-    heldBack: readonly HeldStore[] = [],
-  ): Promise<readonly ClaimedFile[]> {
+  override async claim(most: number, now: number, until: number, heldBack: readonly HeldStore[] = []) {
     const held = new Set(heldBack.map(({ tenant, storeId }) => tenantKey(tenant, storeId)));
     const byTenant = Map.groupBy(this.stores.values(), ({ tenant }) => tenant);
     const waiting = [...byTenant].flatMap(([tenant, stores]) => {

@@ -54,12 +54,7 @@ export class MemoryVectorIndex extends VectorIndex {
     super();
   }
 
-  override async append(
-    tenant: Tenant,
-    storeId: string,
-    fileId: string,
-    chunks: readonly VectorChunk[],
-  ): Promise<void> {
+  override async append(tenant: Tenant, storeId: string, fileId: string, chunks: readonly VectorChunk[]) {
     const versions = this.findOrCreate(tenant, storeId, fileId);
     if (chunks.some(({ position }) => position === 0)) {
       this.forget(versions.draft);

@@ -123,11 +123,7 @@ export class PostgresConversationStore extends ConversationStore {
     return row && toRecord(conversationId, row);
   }
 
-  override async update(
-    tenant: Tenant,
-    conversationId: string,
-    metadata: ConversationRecord['metadata'],
-  ): Promise<ConversationRecord | undefined> {
+  override async update(tenant: Tenant, conversationId: string, metadata: ConversationRecord['metadata']) {
     const values = [...namesOf(tenant, conversationId), JSON.stringify(metadata)] as const;
     const [row] = await this.database.repeatable(UPDATE_CONVERSATION, values);
     return row && toRecord(conversationId, row);

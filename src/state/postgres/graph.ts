@@ -6,13 +6,7 @@ import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
 import { toKey, toLabels } from '../keys.js';
 import { type Page, PAGE_BYTES, type PageRequest } from '../page.js';
 import { readablePage } from '../readable-page.js';
-import {
-  GRAPH_MAX_RESPONSES,
-  type ResponseFilter,
-  ResponseGraph,
-  type TreeBounds,
-  type TreeNode,
-} from '../response-graph.js';
+import { GRAPH_MAX_RESPONSES, type ResponseFilter, ResponseGraph, type TreeBounds } from '../response-graph.js';
 import { directionOf } from '../sql/pages.js';
 import { adHoc, type Statement } from '../sql/statement.js';
 import { readResponse, type StoredResponse, toTree } from '../stored-response.js';
@@ -238,12 +232,7 @@ export class PostgresResponseGraph extends ResponseGraph {
     });
   }
 
-  override async tree(
-    tenant: Tenant,
-    responseId: string,
-    { depth, limit }: TreeBounds,
-    within?: string,
-  ): Promise<TreeNode | undefined> {
+  override async tree(tenant: Tenant, responseId: string, { depth, limit }: TreeBounds, within?: string) {
     const values = [...viewerOf(tenant, this.clock, within), toKey(responseId), depth, limit] as const;
     const rows = await this.database.repeatable(TREE, values);
     if (rows[0]?.too_large === true) throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);

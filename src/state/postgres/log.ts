@@ -4,16 +4,7 @@ import type { Tenant } from '../../access/index.js';
 import type { Item, StreamEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import { RunLostError } from '../errors.js';
-import {
-  begins,
-  EventLog,
-  finishedItems,
-  type LogBatch,
-  type LogPage,
-  LOGS_FORGOTTEN,
-  type Run,
-  toLogPage,
-} from '../event-log.js';
+import { begins, EventLog, finishedItems, type LogBatch, LOGS_FORGOTTEN, type Run, toLogPage } from '../event-log.js';
 import type { RunNotices } from '../notices.js';
 import { LogAnnouncer } from '../log-announcer.js';
 import { toKey } from '../keys.js';
@@ -57,12 +48,7 @@ export class PostgresEventLog extends EventLog {
     this.announce(responseId, batch.events);
   }
 
-  override async read(
-    tenant: Tenant,
-    responseId: string,
-    after: number,
-    within?: string,
-  ): Promise<LogPage | undefined> {
+  override async read(tenant: Tenant, responseId: string, after: number, within?: string) {
     const viewer = viewerOf(tenant, this.clock, within);
     const rows = await this.database.repeatable(LOG_PAGE, [
       ...viewer,

@@ -103,12 +103,7 @@ export class PostgresResponseStore extends ResponseStore {
     };
   }
 
-  override inputItems(
-    tenant: Tenant,
-    responseId: string,
-    page: PageRequest,
-    within?: string,
-  ): Promise<Page<Item> | undefined> {
+  override inputItems(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
     const ask = (asked: PageRequest): Promise<Page<StoredItem> | undefined> =>
       this.inputRows(tenant, responseId, asked, within);
     const read = ({ id, body }: StoredItem): Item =>

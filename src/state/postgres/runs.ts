@@ -148,21 +148,13 @@ export class PostgresRuns extends BackgroundRuns {
     return outcome.response;
   }
 
-  override async unfinished(
-    tenant: Tenant,
-    responseId: string,
-    { cascade }: DeleteOptions,
-    within?: string,
-  ): Promise<readonly string[]> {
+  override async unfinished(tenant: Tenant, responseId: string, { cascade }: DeleteOptions, within?: string) {
     const values = [...viewerOf(tenant, this.clock, within), toKey(responseId), cascade] as const;
     const rows = await this.database.repeatable(UNFINISHED_OF, values);
     return rows.map(({ response_id: id }) => id);
   }
 
-  override async queuedBefore(
-    createdBefore: number,
-    limit: number,
-  ): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
+  override async queuedBefore(createdBefore: number, limit: number) {
     const rows = await this.database.repeatable(QUEUED_BEFORE, [this.now(), new Date(createdBefore), limit]);
     return rows.flatMap(({ tenant, response_id: responseId }) => readRun(tenant, responseId));
   }

@@ -16,7 +16,7 @@ import {
 import { rowsOf, type Steps } from '../sql/steps.js';
 import { readWaiting } from '../sql/stored-vector-stores.js';
 import { type FileColumns, SqlVectorStores, type StoreColumns } from '../sql/vector-stores.js';
-import { type ClaimedFile, type HeldStore, inTurn, type WaitingFile } from '../vector-stores.js';
+import { type HeldStore, inTurn, type WaitingFile } from '../vector-stores.js';
 
 const STATEMENTS = vectorStoreStatements(
   POSTGRES,
@@ -104,12 +104,7 @@ export class PostgresVectorStores extends SqlVectorStores {
     super(POSTGRES, STATEMENTS, OWNERS_BY_KEY, now);
   }
 
-  override *claim(
-    most: number,
-    now: number,
-    until: number,
-    heldBack: readonly HeldStore[] = [],
-  ): Steps<readonly ClaimedFile[]> {
+  override *claim(most: number, now: number, until: number, heldBack: readonly HeldStore[] = []) {
     const held = [heldBack.map(({ tenant }) => toKey(tenant)), heldBack.map(({ storeId }) => toKey(storeId))] as const;
     const rows = yield* rowsOf(once(CLAIM), [most, now, until, ...held]);
     return inTurn(rows).flatMap(({ owner, tenant: name, attempt, tries, ...row }) => {

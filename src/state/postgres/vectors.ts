@@ -136,12 +136,7 @@ export class PostgresVectorIndex extends VectorIndex {
     super();
   }
 
-  override async append(
-    tenant: Tenant,
-    storeId: string,
-    fileId: string,
-    chunks: readonly VectorChunk[],
-  ): Promise<void> {
+  override async append(tenant: Tenant, storeId: string, fileId: string, chunks: readonly VectorChunk[]) {
     const file = toFile(tenant, storeId, fileId);
     await this.database.transaction(async (run) => {
       if (chunks.some(({ position }) => position === 0)) await run(DISCARD_DRAFT, file);

@@ -73,11 +73,7 @@ export class RedisConversationStore extends ConversationStore {
     return toRecord(conversationId, created, metadata);
   }
 
-  override async update(
-    tenant: Tenant,
-    conversationId: string,
-    metadata: ConversationRecord['metadata'],
-  ): Promise<ConversationRecord | undefined> {
+  override async update(tenant: Tenant, conversationId: string, metadata: ConversationRecord['metadata']) {
     const { base } = this.slot(tenant, conversationId);
     const text = JSON.stringify(metadata);
     const [created] = await this.redis.write(run(UPDATE_CONVERSATION, [base], text));

@@ -6,13 +6,7 @@ import { type Bookmark, wasListed } from '../bookmark.js';
 import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
 import { toKey, toLabels } from '../keys.js';
 import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
-import {
-  GRAPH_MAX_RESPONSES,
-  type ResponseFilter,
-  ResponseGraph,
-  type TreeBounds,
-  type TreeNode,
-} from '../response-graph.js';
+import { GRAPH_MAX_RESPONSES, type ResponseFilter, ResponseGraph, type TreeBounds } from '../response-graph.js';
 import { readablePage } from '../readable-page.js';
 import { readResponse, type StoredResponse, toTree } from '../stored-response.js';
 import { type RedisKeys, sessionOf, withinOf } from './keys.js';
@@ -69,23 +63,13 @@ export class RedisResponseGraph extends ResponseGraph {
     return this.page(tenant, list, page, (gone) => wasListed(gone, filter, labels));
   }
 
-  override async children(
-    tenant: Tenant,
-    responseId: string,
-    page: PageRequest,
-    within?: string,
-  ): Promise<ResponsePage | undefined> {
+  override async children(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
     const node = await this.find(tenant, toKey(responseId), within);
     if (node === undefined) return undefined;
     return this.page(tenant, this.childrenOf(tenant, node, within), page, wasChild(node.responseKey, within));
   }
 
-  override async siblings(
-    tenant: Tenant,
-    responseId: string,
-    page: PageRequest,
-    within?: string,
-  ): Promise<ResponsePage | undefined> {
+  override async siblings(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
     const node = await this.find(tenant, toKey(responseId), within);
     if (node === undefined) return undefined;
     const key = this.keys.response({ tenant, ...node });
@@ -99,12 +83,7 @@ export class RedisResponseGraph extends ResponseGraph {
     return { data: [], hasMore: false };
   }
 
-  override leaves(
-    tenant: Tenant,
-    responseId: string,
-    page: PageRequest,
-    within?: string,
-  ): Promise<ResponsePage | undefined> {
+  override leaves(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
     const ask = (asked: PageRequest): Promise<StoredPage | undefined> =>
       this.leafRows(tenant, responseId, asked, within);
     return readablePage(tenant, page, ask, readResponse);
@@ -134,12 +113,7 @@ export class RedisResponseGraph extends ResponseGraph {
     return this.show(tenant, leaves.filter(isBehind), page, withinOf(within));
   }
 
-  override async tree(
-    tenant: Tenant,
-    responseId: string,
-    { depth, limit }: TreeBounds,
-    within?: string,
-  ): Promise<TreeNode | undefined> {
+  override async tree(tenant: Tenant, responseId: string, { depth, limit }: TreeBounds, within?: string) {
     const args = [withinOf(within), depth, limit];
     const reply = (await this.slots.ask(tenant, responseId, TREE, ...args)) as TreeReply | undefined;
     if (reply == null) return undefined;

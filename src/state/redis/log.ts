@@ -8,7 +8,6 @@ import {
   finishedItems,
   LOG_PAGE_LIMITS,
   type LogBatch,
-  type LogPage,
   LOGS_FORGOTTEN,
   type Run,
   toLogPage,
@@ -156,12 +155,7 @@ export class RedisEventLog extends EventLog {
     this.announce(responseId, batch.events);
   }
 
-  override async read(
-    tenant: Tenant,
-    responseId: string,
-    after: number,
-    within?: string,
-  ): Promise<LogPage | undefined> {
+  override async read(tenant: Tenant, responseId: string, after: number, within?: string) {
     const { slots, clock } = this.parts;
     const args = [withinOf(within), Math.min(after + 1, MAX_EVENT)];
     const reply = (await slots.ask(tenant, responseId, READ_LOG, ...args)) as LogPageReply | null | undefined;

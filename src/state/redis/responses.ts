@@ -7,7 +7,7 @@ import type { ConversationPlace } from '../conversation-store.js';
 import { ContextTooLargeError, WriteLockLostError } from '../errors.js';
 import { toKey, toLabels } from '../keys.js';
 import { pageOfItems } from '../page-of-items.js';
-import type { Page, PageRequest } from '../page.js';
+import type { PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import {
   contextRecord,
@@ -181,12 +181,7 @@ export class RedisResponseStore extends ResponseStore {
     };
   }
 
-  override async inputItems(
-    tenant: Tenant,
-    responseId: string,
-    page: PageRequest,
-    within?: string,
-  ): Promise<Page<Item> | undefined> {
+  override async inputItems(tenant: Tenant, responseId: string, page: PageRequest, within?: string) {
     const reply = (await this.parts.slots.ask(tenant, responseId, INPUT, withinOf(within))) as InputReply | undefined;
     return reply == null ? undefined : pageOfItems(readItems(reply, responseRecord(responseId)), page);
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Tenant } from '../../access/index.js';
-import { isTerminalEvent, type ResponseObject } from '../../protocol/index.js';
+import { isTerminalEvent } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import {
   BackgroundRuns,
@@ -134,12 +134,7 @@ export class RedisRuns extends BackgroundRuns {
     log.announce(responseId, ending.log.events);
   }
 
-  override async conclude(
-    tenant: Tenant,
-    responseId: string,
-    compose: ComposeEnding,
-    options: ConcludeOptions,
-  ): Promise<ResponseObject | undefined> {
+  override async conclude(tenant: Tenant, responseId: string, compose: ComposeEnding, options: ConcludeOptions) {
     const entry = await this.parts.slots.locate(tenant, responseId);
     if (entry === undefined) return undefined;
     const { gate, responses, log } = this.parts;
@@ -151,20 +146,12 @@ export class RedisRuns extends BackgroundRuns {
     return outcome.response;
   }
 
-  override async unfinished(
-    tenant: Tenant,
-    responseId: string,
-    { cascade }: DeleteOptions,
-    within?: string,
-  ): Promise<readonly string[]> {
+  override async unfinished(tenant: Tenant, responseId: string, { cascade }: DeleteOptions, within?: string) {
     const ids = await this.parts.slots.ask(tenant, responseId, UNFINISHED, withinOf(within), cascade ? 1 : 0);
     return (ids ?? []) as readonly string[];
   }
 
-  override async queuedBefore(
-    createdBefore: number,
-    limit: number,
-  ): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]> {
+  override async queuedBefore(createdBefore: number, limit: number) {
     const found: Pick<Run, 'tenant' | 'responseId'>[] = [];
     for (let offset = 0; found.length < limit; offset += limit) {
       const entries = await this.parts.index.queuedBefore(createdBefore, offset, limit);

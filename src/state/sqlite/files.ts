@@ -142,13 +142,7 @@ const TENANT = 'the tenant of a file';
 
 /** What SQLite does its own way with files. */
 class SqliteFiles extends SqlFiles<SqliteObjects> {
-  override *append(
-    tenant: Tenant,
-    draftId: string,
-    piece: FilePiece,
-    expiresAt: number,
-    quota: FileQuota,
-  ): Steps<void> {
+  override *append(tenant: Tenant, draftId: string, piece: FilePiece, expiresAt: number, quota: FileQuota) {
     const { length } = piece.bytes;
     yield* this.objects.requireRoom(tenant, quota, { bytes: length, files: 0 });
     yield* this.objects.appendTo(tenant, draftId, { ...piece, length, object: null }, expiresAt);

@@ -9,7 +9,6 @@ import {
   finishedItems,
   LOG_PAGE_LIMITS,
   type LogBatch,
-  type LogPage,
   LOGS_FORGOTTEN,
   type Run,
   toLogPage,
@@ -159,12 +158,7 @@ export class SqliteEventLog extends EventLog {
     this.announce(responseId, batch.events);
   }
 
-  override async read(
-    tenant: Tenant,
-    responseId: string,
-    after: number,
-    within?: string,
-  ): Promise<LogPage | undefined> {
+  override async read(tenant: Tenant, responseId: string, after: number, within?: string) {
     const page = await this.thread.call('read', tenant, responseId, after, within);
     return page && toLogPage(page.batches.flatMap(readEvents), after, page);
   }

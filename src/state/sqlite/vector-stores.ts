@@ -84,12 +84,7 @@ export const DISCARD_DOCUMENTS = discarding<readonly [documents: readonly number
 
 /** What SQLite does its own way with vector stores. */
 class SqliteVectorStores extends SqlVectorStores {
-  override *claim(
-    most: number,
-    now: number,
-    until: number,
-    heldBack: readonly HeldStore[] = [],
-  ): Steps<readonly ClaimedFile[]> {
+  override *claim(most: number, now: number, until: number, heldBack: readonly HeldStore[] = []) {
     const lines: (WaitingFile & FileRow & { readonly tenant: Tenant })[] = [];
     for (let row = yield* rowOf(STATEMENTS.nextWaiting, [-1]); row !== undefined;) {
       const { owner } = row;
