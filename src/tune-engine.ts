@@ -26,8 +26,9 @@ setFlagsFromString('--no-allocation-site-pretenuring');
 // Twice of what V8 inlines by default: a turn passes many small functions.
 setFlagsFromString('--max-inlined-bytecode-size=920');
 setFlagsFromString('--max-inlined-bytecode-size-cumulative=1840');
-// What Maglev compiles with is memory that stays: 30 MB and more. In its place TurboFan compiles functions earlier, once the start is over.
+// What Maglev compiles with is memory that stays: 30 MB and more. In its place TurboFan compiles functions earlier.
 setFlagsFromString('--no-maglev');
+setFlagsFromString('--invocation-count-for-turbofan=800');
 // A process that has been idle for 8 s is still collected, but keeps its hidden classes. Without them V8 drops what it has compiled, and the
 // next thousand turns take two to five times as much.
 setFlagsFromString('--no-memory-reducer-favors-memory');
@@ -35,17 +36,17 @@ beginStart();
 
 /**
  * Modules that load live on, and V8 takes them for a load that needs a larger young generation: 10 MB that an idle service keeps. What a
- * start calls often is not called again: to compile it would cost 15 MB, and a twentieth of the CPU.
+ * start calls often is not called again: to optimize it would cost 15 MB, and a twentieth of the CPU.
  */
 function beginStart(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
-  setFlagsFromString('--invocation-count-for-turbofan=100000');
+  setFlagsFromString('--no-turbofan');
 }
 
 /** Lets the young generation grow again, and functions be compiled, as far as the load asks for it. */
 export function endStart(): void {
   setFlagsFromString('--semi-space-growth-factor=2');
-  setFlagsFromString('--invocation-count-for-turbofan=800');
+  setFlagsFromString('--turbofan');
 }
 
 /** Does what V8 must do with the flags of a start: of what is compiled, it takes only what was kept with the same ones. */
