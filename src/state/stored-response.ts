@@ -53,8 +53,9 @@ export interface TreeRow extends StoredResponse {
 export function toTree(tenant: string, rows: readonly TreeRow[]): TreeNode | undefined {
   const childrenOf = Map.groupBy(rows, ({ parent }) => parent);
   const toNode = (row: TreeRow): TreeNode => {
-    const children = (childrenOf.get(row.key) ?? []).flatMap((child) => readable(tenant, () => toNode(child)) ?? []);
-    return { response: readResponse(row), children, hasMore: children.length < row.children };
+    const below = childrenOf.get(row.key) ?? [];
+    const children = below.flatMap((child) => readable(tenant, () => toNode(child)) ?? []);
+    return { response: readResponse(row), children, hasMore: children.length < Math.max(below.length, row.children) };
   };
   const [root] = rows;
   return root && toNode(root);

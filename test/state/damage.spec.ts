@@ -179,6 +179,19 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
     });
   });
 
+  it('a tree leaves out a damaged response, and says at the one before it that there is more', async () => {
+    const [root, id] = await filled(async (service) => {
+      const before = await ask(service);
+      const { responses } = service.client();
+      return [before.id, (await responses.create({ ...GREETING, previous_response_id: before.id })).id] as const;
+    });
+    await damage(kind, state, RESPONSES.stored, id, SECRET);
+    await using service = await start();
+    expect(await send(service, 'GET', `/responses/${root}/tree`)).toMatchObject({
+      ...{ status: 200, body: { root: { id: root, children: { data: [], has_more: true } } } },
+    });
+  });
+
   it('a turn of a conversation with a damaged item is refused until the item is deleted', async () => {
     const [list, [id = '']] = await filled(ITEMS.fill);
     await damage(kind, state, ITEMS.stored, id, 'xxxx');
