@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
 
+import type { Tenant } from '../../src/access/index.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
 import { FakeClock } from '../../src/testing/index.js';
 import { whenEnded } from '../support/background.js';
@@ -113,6 +114,24 @@ describe('a service whose file', () => {
     await using service = await start();
     const { id } = await clientOf(service).responses.create({ model: 'gpt-5', input: 'Hello', background: true });
     expect((await whenEnded(service, id)).status).toBe('completed');
+  });
+
+  it('a tenant whose name is damaged does not keep the files of others from being freed', async () => {
+    const clock = new FakeClock();
+    const tenants = ['one', 'two'] as readonly string[] as readonly Tenant[];
+    const record = { createdAt: 0, bytes: 0, filename: 'empty', purpose: 'assistants', mimeType: null, sha256: '' };
+    const before = sqliteIn(directory, clock);
+    await before.start();
+    for (const tenant of tenants) {
+      await before.files.commit(tenant, { ...record, id: `file_${tenant}`, expiresAt: null }, { bytes: 1, files: 1 });
+      await before.files.delete(tenant, `file_${tenant}`);
+    }
+    await before.stop();
+    damageFile("UPDATE tenants SET name = 'sesame' WHERE key = 'one'");
+    const after = sqliteIn(directory, clock);
+    await after.start();
+    expect(await after.files.ended()).toEqual([{ tenant: 'two', id: 'file_two' }]);
+    await after.stop();
   });
 
   function damageFile(statement: string): void {

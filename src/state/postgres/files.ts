@@ -1,7 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import { BOOKMARK_MS } from '../bookmark.js';
 import type {
-  EndedFile,
   FilePiece,
   FileQuota,
   FileRecord,
@@ -16,12 +15,12 @@ import { readable } from '../readable-page.js';
 import { OWNERS_BY_KEY, POSTGRES } from '../sql/dialect.js';
 import { type About, FILE_MODES, OBJECT_MODES, SqlFiles, SqlObjects, toFileStore } from '../sql/files.js';
 import { once, prepared } from '../sql/statement.js';
-import { FILE_BATCH, fileStatements, objectStatements } from '../sql/statements/files.js';
+import { type EndedRow, FILE_BATCH, fileStatements, objectStatements } from '../sql/statements/files.js';
 import { rowOf, rowsOf, type Steps } from '../sql/steps.js';
 import type { Database } from './database.js';
 import { tenantOf } from './moved-rows.js';
 
-const FILES = fileStatements(POSTGRES);
+const FILES = fileStatements(POSTGRES, 'f.about');
 
 const OBJECTS = objectStatements(
   POSTGRES,
@@ -82,11 +81,6 @@ const APPEND_KNOWN = prepared<NextPiece, { readonly object: string | null }>(
 const TENANTS = prepared<readonly [now: number], { readonly owner: string }>(
   'file_owners',
   `SELECT DISTINCT owner FROM antiphon.files WHERE kind = 'file' AND expires_at > $1`,
-);
-
-const ENDED = prepared<readonly [now: number], { readonly owner: string; readonly id: string; readonly about: string }>(
-  'ended_files',
-  `SELECT owner, id, about FROM antiphon.files WHERE kind = 'file' AND expires_at <= $1 ORDER BY expires_at LIMIT ${FILE_BATCH}`,
 );
 
 /** Rows are locked in one order, so that purges of several replicas do not wait for each other. */
@@ -175,15 +169,6 @@ class PostgresFiles extends SqlFiles {
     return (yield* rowsOf(TENANTS, [this.now()])).map(({ owner }) => tenantOf(owner, null));
   }
 
-  override *ended(): Steps<readonly EndedFile[]> {
-    return (yield* rowsOf(ENDED, [this.now()])).flatMap(({ owner, id, about }) => {
-      // The keys are the names: what is stored of the file may be damaged.
-      if (!isDigest(owner)) return [{ tenant: owner as Tenant, id }];
-      const { tenant } = readable(owner, () => readRecord<About>(about, `/v1/files/${id}`)) ?? {};
-      return tenant === undefined ? [] : [{ tenant, id }];
-    });
-  }
-
   override *purge(): Steps<boolean> {
     const now = this.now();
     const freed = yield* rowsOf(FREE, [now]);
@@ -192,6 +177,13 @@ class PostgresFiles extends SqlFiles {
       return true;
     }
     return (yield* rowOf(FORGET, [now, now - BOOKMARK_MS]))?.count === FILE_BATCH;
+  }
+
+  protected override tenantOf({ owner, id, about }: EndedRow): Tenant | undefined {
+    const key = String(owner);
+    // Mostly the key is the name.
+    if (!isDigest(key)) return key as Tenant;
+    return readable(key, () => readRecord<About>(about, `/v1/files/${id}`))?.tenant;
   }
 
   protected override toAbout(tenant: Tenant, record: FileRecord): string {

@@ -23,7 +23,7 @@ import { readablePage } from '../readable-page.js';
 import type { Owners, SqlDialect } from './dialect.js';
 import { readPage, type StoredRecord } from './pages.js';
 import { once } from './statement.js';
-import type { ByIdAt, Content, FileStatements, ObjectStatements } from './statements/files.js';
+import type { ByIdAt, Content, EndedRow, FileStatements, ObjectStatements } from './statements/files.js';
 import { type InSteps, type Modes, rowOf, rowsOf, type Steps } from './steps.js';
 
 /** The expiry of a file that never expires. */
@@ -280,7 +280,18 @@ export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implemen
     return true;
   }
 
-  abstract ended(): Steps<readonly EndedFile[]>;
+  *ended(): Steps<readonly EndedFile[]> {
+    const now = this.now();
+    const ended: EndedFile[] = [];
+    for (const row of yield* rowsOf(this.statements.ended, [now])) {
+      const tenant = this.tenantOf(row);
+      // The key of a file is its id: what is stored of it may be damaged.
+      if (tenant !== undefined) ended.push({ tenant, id: row.id });
+      // Those behind it do not wait for one of which nobody knows whose it is.
+      else yield* rowsOf(this.statements.postpone, [row.owner, row.id, now]);
+    }
+    return ended;
+  }
 
   *release({ tenant, id }: EndedFile): Steps<void> {
     yield* rowsOf(this.statements.release, this.at(tenant, id));
@@ -291,6 +302,9 @@ export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implemen
   }
 
   abstract purge(): Steps<boolean>;
+
+  /** Whose a file is that has ended; undefined, and logged, where that is damaged. */
+  protected abstract tenantOf(row: EndedRow): Tenant | undefined;
 
   /** What is stored of a file, as JSON. */
   protected abstract toAbout(tenant: Tenant, record: FileRecord): string;

@@ -2,27 +2,27 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import type { Tenant } from '../../access/index.js';
 import { BOOKMARK_MS } from '../bookmark.js';
-import type {
-  EndedFile,
-  FilePiece,
-  FileQuota,
-  FileRecord,
-  ObjectRecords,
-  PiecePlace,
-  StoredObject,
-} from '../file-store.js';
+import type { FilePiece, FileQuota, FileRecord, ObjectRecords, PiecePlace, StoredObject } from '../file-store.js';
 import { toKey } from '../keys.js';
 import { readTenant } from '../read-record.js';
+import { readable } from '../readable-page.js';
 import { type Owner, SQLITE } from '../sql/dialect.js';
 import { FILE_MODES, type FileMethods, OBJECT_MODES, SqlFiles, SqlObjects } from '../sql/files.js';
 import { adHoc, type AnyStatement } from '../sql/statement.js';
-import { type ById, type Content, FILE_BATCH, fileStatements, objectStatements } from '../sql/statements/files.js';
+import {
+  type ById,
+  type Content,
+  type EndedRow,
+  FILE_BATCH,
+  fileStatements,
+  objectStatements,
+} from '../sql/statements/files.js';
 import { immediate, rowOf, rowsOf, type Steps } from '../sql/steps.js';
 import type { Executed } from './executed.js';
 import { tenantNumbers } from './statements/visible.js';
 import { statementRunner } from './run-statements.js';
 
-const FILES = fileStatements(SQLITE);
+const FILES = fileStatements(SQLITE, '(SELECT name FROM tenants t WHERE t.owner = f.owner)');
 
 const OBJECTS = objectStatements(
   SQLITE,
@@ -51,10 +51,6 @@ const OWN = {
   ),
   tenants: adHoc<readonly [now: number], { readonly name: string }>(
     `SELECT name FROM tenants WHERE owner IN (SELECT owner FROM files WHERE kind = 'file' AND expires_at > $1)`,
-  ),
-  ended: adHoc<readonly [now: number], { readonly name: string; readonly id: string }>(
-    `SELECT (SELECT name FROM tenants t WHERE t.owner = f.owner) AS name, f.id FROM files f
-    WHERE f.kind = 'file' AND f.expires_at <= $1 ORDER BY f.expires_at LIMIT ${FILE_BATCH}`,
   ),
   expired: adHoc<
     readonly [now: number],
@@ -152,12 +148,6 @@ class SqliteFiles extends SqlFiles<SqliteObjects> {
     return (yield* rowsOf(OWN.tenants, [this.now()])).map(({ name }) => readTenant(name, TENANT));
   }
 
-  override *ended(): Steps<readonly EndedFile[]> {
-    const rows = yield* rowsOf(OWN.ended, [this.now()]);
-    // The key of a file is its id: what is stored of it may be damaged.
-    return rows.map(({ name, id }) => ({ tenant: readTenant(name, TENANT), id }));
-  }
-
   override *purge(): Steps<boolean> {
     const now = this.now();
     const places = yield* rowsOf(OWN.expired, [now]);
@@ -171,6 +161,10 @@ class SqliteFiles extends SqlFiles<SqliteObjects> {
     if (places.length > 0) return true;
     if ((yield* rowsOf(OWN.forget, [now, now - BOOKMARK_MS])).length === FILE_BATCH) return true;
     return (yield* rowsOf(OWN.forgetUploads, [now])).length === FILE_BATCH;
+  }
+
+  protected override tenantOf({ about }: EndedRow): Tenant | undefined {
+    return readable('?', () => readTenant(about, TENANT));
   }
 
   protected override toAbout(_: Tenant, record: FileRecord): string {

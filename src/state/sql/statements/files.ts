@@ -22,6 +22,13 @@ export interface FileRow {
   readonly about: string | null;
 }
 
+/** A file that has ended; `about`: what says whose it is. */
+export interface EndedRow {
+  readonly owner: Owner;
+  readonly id: string;
+  readonly about: string;
+}
+
 /** A piece: its bytes, or the object that has them. */
 export interface PieceRow {
   readonly bytes: Uint8Array;
@@ -32,8 +39,8 @@ export interface PieceRow {
 /** The statements of files that databases share. */
 export type FileStatements = ReturnType<typeof fileStatements>;
 
-/** Makes them. */
-export function fileStatements({ table, number, lock, held }: SqlDialect) {
+/** Makes them. `ofEnded`: what says whose a file `f` is that has ended. */
+export function fileStatements({ table, number, lock, held }: SqlDialect, ofEnded: string) {
   const [files, places, uploads] = ['files', 'file_places', 'file_uploads'].map(table) as [string, string, string];
   const findUpload = `SELECT about FROM ${uploads} WHERE owner = $1 AND id = $2 AND expires_at > $3`;
   return {
@@ -89,6 +96,11 @@ export function fileStatements({ table, number, lock, held }: SqlDialect) {
     join: prepared<readonly [content: Content, position: number, from: Content], unknown>(
       'join_part',
       `UPDATE ${places} SET content = $1, position = position + $2 WHERE content = $3 RETURNING 1`,
+    ),
+    ended: prepared<readonly [now: number], EndedRow>(
+      'ended_files',
+      `SELECT f.owner, f.id, ${ofEnded} AS about FROM ${files} f
+      WHERE f.kind = 'file' AND f.expires_at <= $1 ORDER BY f.expires_at LIMIT ${FILE_BATCH}`,
     ),
     release: prepared<ByIdAt, never>(
       'release_file',
