@@ -1,5 +1,4 @@
 import { ApiError } from '../protocol/index.js';
-import type { PageRequest } from './page.js';
 
 /** An error of a state backend, with its form for clients. */
 export abstract class StateError extends Error {
@@ -115,7 +114,7 @@ export class UnknownCursorError extends StateError {
   override readonly name = 'UnknownCursorError';
   private readonly param: 'after' | 'before';
 
-  constructor(private readonly page: Pick<PageRequest, 'after' | 'before'>) {
+  constructor(private readonly page: { readonly after?: string; readonly before?: string }) {
     super('there is no such cursor in the list');
     this.param = page.after === undefined ? 'before' : 'after';
   }

@@ -8,8 +8,9 @@ import {
 } from 'node:crypto';
 
 import type { Tenant } from '../../access/index.js';
-import { SEAL_PREFIX } from './seal-prefix.js';
 
+/** How every seal of this form begins; clients can tell ours from those of others. */
+const SEAL_PREFIX = 'antiphon1_';
 const ALGORITHM = 'aes-256-gcm';
 const ID_BYTES = 4;
 /** Characters of base64url that hold the id. */
@@ -106,4 +107,9 @@ function decrypt(key: Buffer, bytes: Buffer): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Whether a text has the form of a seal of this service, of whatever key. */
+export function isOwnSeal(text: unknown): text is string {
+  return typeof text === 'string' && text.startsWith(SEAL_PREFIX);
 }

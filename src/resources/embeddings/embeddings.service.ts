@@ -15,7 +15,6 @@ import {
 import { Admission } from '../../responses/index.js';
 import { Clock } from '../../time/index.js';
 import { UsageRecorder } from '../usage/index.js';
-import { EmbeddingObserver, type EmbeddingRecord } from './embedding-observer.js';
 
 /** Requests to an upstream at once, for one question. */
 const PARALLEL = 4;
@@ -25,6 +24,23 @@ const CHARACTERS_PER_TOKEN = 4;
 
 /** What to embed, with any number of inputs. */
 export type EmbeddingQuestion = EmbeddingRequest;
+
+/** A request for embeddings that is over. */
+export interface EmbeddingRecord {
+  readonly model: string;
+  readonly provider: string;
+  /** `ok`, `disconnected` where the client has left, or `failed`. */
+  readonly outcome: 'ok' | 'disconnected' | 'failed';
+  readonly inputs: number;
+  /** Tokens of the inputs that were embedded. */
+  readonly tokens: number;
+  readonly durationMs: number;
+}
+
+/** Is told of every request for embeddings when it is over; for metrics. */
+export abstract class EmbeddingObserver {
+  abstract ended(record: EmbeddingRecord): void;
+}
 
 /** Vectors, and headers for the client, such as `x-ratelimit-remaining-tokens`. */
 export interface EmbeddingAnswer extends Embeddings {

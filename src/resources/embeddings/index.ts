@@ -1,3 +1,7 @@
 export { EmbeddingsModule } from './embeddings.module.js';
-export { EmbeddingObserver, type EmbeddingRecord } from './embedding-observer.js';
-export { type EmbeddingQuestion, EmbeddingsService } from './embeddings.service.js';
+export {
+  EmbeddingObserver,
+  type EmbeddingQuestion,
+  type EmbeddingRecord,
+  EmbeddingsService,
+} from './embeddings.service.js';

@@ -6,8 +6,7 @@ import { type Clock, isPromise } from '../../time/index.js';
 import type { ConversationPlace } from '../conversation-store.js';
 import { ContextTooLargeError, WriteLockLostError } from '../errors.js';
 import { toKey, toLabels } from '../keys.js';
-import { pageOfItems } from '../page-of-items.js';
-import type { PageRequest } from '../page.js';
+import { pageOfItems, type PageRequest } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import {
   contextRecord,

@@ -5,8 +5,7 @@ import type { Item } from '../../protocol/index.js';
 import { ContextTooLargeError, WriteLockLostError } from '../errors.js';
 import type { InProcessLock } from '../in-process/locks.js';
 import { toKey } from '../keys.js';
-import type { PageRequest } from '../page.js';
-import { pageOfItems } from '../page-of-items.js';
+import { pageOfItems, type PageRequest } from '../page.js';
 import type { ResponseRecord, ResponseStore } from '../response-store.js';
 import {
   contextRecord,
