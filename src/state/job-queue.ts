@@ -17,6 +17,11 @@ export interface NewJob {
   readonly data: object;
 }
 
+/** How damage in a job is named. */
+export function jobRecord({ queue, id }: JobReference): string {
+  return `the job ${id} of the queue ${queue}`;
+}
+
 /** A job that is delivered to this process. */
 export interface Job {
   readonly id: string;

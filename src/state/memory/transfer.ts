@@ -9,8 +9,8 @@ import {
   type MovedRecord,
   type MovedResponse,
   StateTransfer,
-  StateTransferError,
 } from '../state-transfer.js';
+import { withoutConversation, withoutParent } from '../moving.js';
 import { MemoryConversation } from './conversation.js';
 import { bytesOf } from './responses.js';
 import type { MemoryEventLog } from './log.js';
@@ -109,9 +109,7 @@ export class MemoryTransfer extends StateTransfer {
     const { response, parentId, place, sessionId, sessions, run } = moved;
     if (this.state.has(tenant, response.id)) return false;
     const parent = parentId === null ? null : this.state.stored(tenant, parentId);
-    if (parent === undefined) {
-      throw new StateTransferError(`the response ${response.id} continues ${parentId}, which is not there`);
-    }
+    if (parent === undefined) throw withoutParent(moved);
     const node: Node = {
       id: response.id,
       createdAt: response.created_at,
@@ -139,10 +137,10 @@ export class MemoryTransfer extends StateTransfer {
     return true;
   }
 
-  private requireConversation(tenant: Tenant, { response, place }: MovedResponse): MemoryConversation {
-    const conversation = this.conversationOf(tenant, place?.conversationId ?? '');
+  private requireConversation(tenant: Tenant, moved: MovedResponse): MemoryConversation {
+    const conversation = this.conversationOf(tenant, moved.place?.conversationId ?? '');
     if (conversation !== undefined) return conversation;
-    throw new StateTransferError(`the response ${response.id} is in ${place?.conversationId}, which is not there`);
+    throw withoutConversation(moved);
   }
 }
 

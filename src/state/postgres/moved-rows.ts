@@ -3,7 +3,7 @@ import type { Item, ResponseObject } from '../../protocol/index.js';
 import { NEVER } from '../background-runs.js';
 import { separate } from '../given-items.js';
 import { isDigest, toKey } from '../keys.js';
-import { idOf, nameOf } from '../moved-names.js';
+import { idOf, nameOf } from '../moving.js';
 import { type MovedConversation, type MovedResponse, type MovedRun, StateTransferError } from '../state-transfer.js';
 import { readRecord } from '../read-record.js';
 import { readMetadata } from '../stored-conversation.js';

@@ -1,6 +1,6 @@
 import type { Tenant } from '../../access/index.js';
 import { batchesOf } from '../event-log.js';
-import type { QueueName } from '../job-queue.js';
+import { jobRecord, type QueueName } from '../job-queue.js';
 import { toKey } from '../keys.js';
 import {
   type MovedConversation,
@@ -9,11 +9,10 @@ import {
   type MovedRecord,
   type MovedResponse,
   StateTransfer,
-  StateTransferError,
 } from '../state-transfer.js';
 import { readLog, toBatchColumns } from '../log-columns.js';
 import { readRecord } from '../read-record.js';
-import { readItem } from '../stored-response.js';
+import { inParts, toMovedEntry, withoutParent } from '../moving.js';
 import type { Database, RunStatement } from './database.js';
 import { tenantOf, toMovedColumns, toMovedConversation, toMovedResponse, toTime } from './moved-rows.js';
 import type { PostgresJobQueue } from './jobs.js';
@@ -66,12 +65,8 @@ export class PostgresTransfer extends StateTransfer {
       await run(OPEN_JOBS, []);
       for (let rows = await run(NEXT_JOBS, []); rows.length > 0; rows = await run(NEXT_JOBS, [])) {
         for (const { id, name, body } of rows) {
-          yield {
-            kind: 'job',
-            queue: name as QueueName,
-            id,
-            data: readRecord(body, `the job ${id} of the queue ${name}`),
-          };
+          const job = { queue: name as QueueName, id };
+          yield { kind: 'job', ...job, data: readRecord(body, jobRecord(job)) };
         }
       }
     });
@@ -123,13 +118,7 @@ async function* readEntries(
     const rows = await run(ENTRIES_AFTER, [owner, key, position, ROWS, BYTES]);
     const last = rows.at(-1);
     if (last === undefined) return;
-    const entries = rows.map((row) => {
-      return {
-        position: Number(row.position),
-        isGiven: row.is_given,
-        item: readItem(row.body, `an item of /v1/conversations/${record.id}`),
-      };
-    });
+    const entries = rows.map((row) => toMovedEntry(record.id, Number(row.position), row.is_given, row.body));
     yield { kind: 'entries', conversationId: record.id, version, entries };
     position = last.position;
   }
@@ -138,29 +127,12 @@ async function* readEntries(
 async function* readResponses(run: RunStatement, owner: string): AsyncGenerator<MovedResponse> {
   await run(OPEN_RESPONSES, [owner]);
   for (let rows = await run(NEXT_RESPONSES, []); rows.length > 0; rows = await run(NEXT_RESPONSES, [])) {
-    for (const ids of inParts(rows)) {
-      for (const row of await run(MOVED_RESPONSES, [owner, ids])) {
+    for (const part of inParts(rows, ROWS, BYTES)) {
+      for (const row of await run(MOVED_RESPONSES, [owner, part.map(({ id }) => id)])) {
         yield toMovedResponse(row, readLog(row.turn === null ? [] : await run(WHOLE_LOG, [owner, row.id]), row.id));
       }
     }
   }
-}
-
-/** The ids in parts that are bounded by number and bytes. */
-function inParts(rows: readonly { readonly id: string; readonly bytes: string }[]): readonly (readonly string[])[] {
-  const parts: string[][] = [];
-  let room = 0;
-  for (const { id, bytes } of rows) {
-    const part = parts.at(-1);
-    if (part === undefined || part.length === ROWS || Number(bytes) > room) {
-      parts.push([id]);
-      room = BYTES - Number(bytes);
-    } else {
-      part.push(id);
-      room -= Number(bytes);
-    }
-  }
-  return parts;
 }
 
 /** Whether it is a new response or conversation. */
@@ -189,12 +161,10 @@ async function writeConversation(run: RunStatement, owner: string, moved: MovedC
 }
 
 async function writeResponse(run: RunStatement, tenant: Tenant, moved: MovedResponse): Promise<boolean> {
-  const { response, parentId, run: background } = moved;
+  const { run: background } = moved;
   const values = toMovedColumns(toKey(tenant), moved);
   const [row] = await run(MOVE_RESPONSE, values);
-  if (row?.linked !== true) {
-    throw new StateTransferError(`the response ${response.id} continues ${parentId}, which is not there`);
-  }
+  if (row?.linked !== true) throw withoutParent(moved);
   if (!row.is_new || background === null) return row.is_new;
   const { turn, isStream, attempts, logExpiresAt, log } = background;
   const end = logExpiresAt === null ? null : toTime(logExpiresAt);

@@ -4,7 +4,15 @@ import type { Clock } from '../../time/index.js';
 import { isObject } from '../../validation/index.js';
 import { DamagedRecordError, inOneLine, StoreUnavailableError } from '../errors.js';
 import { DatabaseJobQueue } from '../database-queue.js';
-import type { Job, JobReference, NewJob, QueueName, QueueOptions, QueueWorker } from '../job-queue.js';
+import {
+  type Job,
+  type JobReference,
+  jobRecord,
+  type NewJob,
+  type QueueName,
+  type QueueOptions,
+  type QueueWorker,
+} from '../job-queue.js';
 import type { RunNotices } from '../notices.js';
 import { readRecord } from '../read-record.js';
 import { type JobData, JobEngine, PRIORITY } from './job-engine.js';
@@ -72,8 +80,9 @@ export class RedisJobQueue extends DatabaseJobQueue {
         for (const id of ids) {
           const [text] = await this.redis.read(['HGET', queue.toKey(id), 'data']);
           if (typeof text !== 'string') continue;
-          const { data } = readRecord<JobData>(text, `the job ${id} of the queue ${name}`);
-          if (!isObject(data)) throw new DamagedRecordError(`the job ${id} of the queue ${name}`, 'data were expected');
+          const record = jobRecord({ queue: name, id });
+          const { data } = readRecord<JobData>(text, record);
+          if (!isObject(data)) throw new DamagedRecordError(record, 'data were expected');
           yield { id, data };
         }
         if (ids.length < PAGE) break;

@@ -1,17 +1,10 @@
 import type { Tenant } from '../../access/index.js';
 import { NEVER } from '../background-runs.js';
 import { givenBetween } from '../given-items.js';
-import { idOf, nameOf } from '../moved-names.js';
+import { idOf, inParts, nameOf, toMovedEntry } from '../moving.js';
 import type { MovedRecord, MovedResponse, MovedRun } from '../state-transfer.js';
 import { readMetadata } from '../stored-conversation.js';
-import {
-  readItem,
-  readItems,
-  readOrigin,
-  readResponse,
-  responseRecord,
-  type StoredResponse,
-} from '../stored-response.js';
+import { readItems, readOrigin, readResponse, responseRecord, type StoredResponse } from '../stored-response.js';
 import type { RedisKeys } from './keys.js';
 import { sessionsOf } from './keys.js';
 import { readLog } from '../log-columns.js';
@@ -105,14 +98,10 @@ export async function* readConversation(redis: Redis, key: string): AsyncGenerat
   const items = `${key.slice(0, -'conversation'.length)}items`;
   for (let from = '-'; ;) {
     const [page] = await redis.read(['XRANGE', items, from, '+', 'COUNT', ENTRIES]);
-    const entries = (page as readonly (readonly [string, readonly [string, string]])[]).map(([at, [kind, text]]) => {
+    const entries = (page as readonly (readonly [string, readonly [string, string]])[]).map(([at, [kind, text]]) =>
       // Positions begin with 1 here.
-      return {
-        position: Number.parseInt(at) - 1,
-        isGiven: kind === 'given',
-        item: readItem(text, `an item of /v1/conversations/${id}`),
-      };
-    });
+      toMovedEntry(id, Number.parseInt(at) - 1, kind === 'given', text),
+    );
     const end = (page as readonly (readonly [string])[]).at(-1)?.[0];
     if (end === undefined) return;
     yield { kind: 'entries', conversationId: id, version: about.version, entries };
@@ -124,6 +113,7 @@ export async function* readConversation(redis: Redis, key: string): AsyncGenerat
 interface Found {
   readonly key: string;
   readonly fields: ReadonlyMap<string, string>;
+  readonly bytes: number;
 }
 
 /** Reads chains from their beginnings on, oldest first, and each response before those that continue it. Throws StoreUnavailableError. */
@@ -144,7 +134,7 @@ export async function* readChains(redis: Redis, roots: readonly Root[]): AsyncGe
     }
     const { found, children } = await readHashes(redis, batch);
     open = [...open, ...children].sort((one, other) => one.createdAt - other.createdAt);
-    for (const part of inParts(found)) yield* readTexts(redis, part);
+    for (const part of inParts(found, RESPONSES, BYTES)) yield* readTexts(redis, part);
   }
 }
 
@@ -159,7 +149,10 @@ async function readHashes(
       ['ZRANGE', `${key}:children`, 0, -1, 'WITHSCORES'],
     ]),
   );
-  const found = batch.map(({ key }, index) => ({ key, fields: new Map(pairsOf(replies[2 * index])) }));
+  const found = batch.map(({ key }, index) => {
+    const fields = new Map(pairsOf(replies[2 * index]));
+    return { key, fields, bytes: Number(fields.get('size')) + Number(fields.get('items_size')) };
+  });
   const children = batch.flatMap(({ key }, index) => {
     const beginning = beginningOf(key);
     return pairsOf(replies[2 * index + 1]).map(([id, created]) => ({
@@ -239,24 +232,6 @@ async function toMovedRun(
     logExpiresAt: ended === undefined ? null : Number(ended),
     log: readLog(rows, key.slice(beginningOf(key).length)),
   };
-}
-
-/** Responses in parts that are bounded by bytes. */
-function inParts(found: readonly Found[]): readonly (readonly Found[])[] {
-  const parts: Found[][] = [];
-  let room = 0;
-  for (const one of found) {
-    const bytes = Number(one.fields.get('size')) + Number(one.fields.get('items_size'));
-    const part = parts.at(-1);
-    if (part === undefined || bytes > room) {
-      parts.push([one]);
-      room = BYTES - bytes;
-    } else {
-      part.push(one);
-      room -= bytes;
-    }
-  }
-  return parts;
 }
 
 /** What the keys of all responses of a slot begin with. */

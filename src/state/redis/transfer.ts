@@ -2,13 +2,8 @@ import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import type { QueueName } from '../job-queue.js';
 import { toKey } from '../keys.js';
-import {
-  type MovedJob,
-  type MovedRecord,
-  type MovedResponse,
-  StateTransfer,
-  StateTransferError,
-} from '../state-transfer.js';
+import { withoutConversation, withoutParent } from '../moving.js';
+import { type MovedJob, type MovedRecord, type MovedResponse, StateTransfer } from '../state-transfer.js';
 import type { ConversationIndex } from './conversation-index.js';
 import { identify, type RedisJobQueue } from './jobs.js';
 import type { RedisKeys } from './keys.js';
@@ -153,11 +148,7 @@ export class RedisTransfer extends StateTransfer {
   }
 }
 
-function requireStored({ response, parentId, place }: MovedResponse, outcome: StoredRun): void {
-  if (outcome === 'unlinked') {
-    throw new StateTransferError(`the response ${response.id} continues ${parentId}, which is not there`);
-  }
-  if (outcome === 'no conversation') {
-    throw new StateTransferError(`the response ${response.id} is in ${place?.conversationId}, which is not there`);
-  }
+function requireStored(moved: MovedResponse, outcome: StoredRun): void {
+  if (outcome === 'unlinked') throw withoutParent(moved);
+  if (outcome === 'no conversation') throw withoutConversation(moved);
 }

@@ -3,17 +3,10 @@ import { NEVER } from '../background-runs.js';
 import { batchesOf, type LogBatch } from '../event-log.js';
 import { givenBetween } from '../given-items.js';
 import { type BatchColumns, toBatchColumns } from '../log-columns.js';
-import { idOf, nameOf } from '../moved-names.js';
+import { idOf, nameOf, toMovedEntry } from '../moving.js';
 import type { MovedConversation, MovedEntries, MovedRecord, MovedResponse } from '../state-transfer.js';
 import { readMetadata } from '../stored-conversation.js';
-import {
-  readItem,
-  readItems,
-  readOrigin,
-  readResponse,
-  responseRecord,
-  type StoredResponse,
-} from '../stored-response.js';
+import { readItems, readOrigin, readResponse, responseRecord, type StoredResponse } from '../stored-response.js';
 import { type ItemText, type NewResponse, toNewResponse } from './new-response.js';
 
 /** A conversation without its items. */
@@ -116,9 +109,7 @@ export function toMovedConversation(row: MovedConversationRow): MovedConversatio
 
 /** Items of a conversation as they are moved. */
 export function toMovedEntries({ record, version }: MovedConversation, rows: readonly MovedEntryRow[]): MovedEntries {
-  const entries = rows.map(({ position, is_given: isGiven, body }) => {
-    return { position, isGiven: isGiven === 1, item: readItem(body, `an item of /v1/conversations/${record.id}`) };
-  });
+  const entries = rows.map((row) => toMovedEntry(record.id, row.position, row.is_given === 1, row.body));
   return { kind: 'entries', conversationId: record.id, version, entries };
 }
 

@@ -3,8 +3,10 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Tenant } from '../../access/index.js';
 import { DamagedRecordError } from '../errors.js';
 import type { InProcessJobQueue } from '../in-process/jobs.js';
+import { jobRecord } from '../job-queue.js';
 import { toKey } from '../keys.js';
 import { readLog } from '../log-columns.js';
+import { withoutConversation, withoutParent } from '../moving.js';
 import { readRecord } from '../read-record.js';
 import { type MovedJob, type MovedRecord, StateTransfer, StateTransferError } from '../state-transfer.js';
 import type { ThreadGroup } from './executed.js';
@@ -246,7 +248,7 @@ export class SqliteTransfer extends StateTransfer {
         kind: 'job',
         queue,
         id,
-        data: this.decode(`row ${number} of jobs`, () => readRecord(data, `the job ${id} of the queue ${queue}`)),
+        data: this.decode(`row ${number} of jobs`, () => readRecord(data, jobRecord({ queue, id }))),
       };
     }
   }
@@ -287,10 +289,5 @@ async function* partsOf<Row>(
 
 function toRefusal(record: MovedRecord | undefined): StateTransferError {
   if (record?.kind !== 'response') return new StateTransferError('a record refers to what is not there');
-  const { response, parentId, place } = record;
-  return new StateTransferError(
-    parentId === null
-      ? `the response ${response.id} is in ${place?.conversationId}, which is not there`
-      : `the response ${response.id} continues ${parentId}, which is not there`,
-  );
+  return record.parentId === null ? withoutConversation(record) : withoutParent(record);
 }
