@@ -56,10 +56,51 @@ interface Answer {
   readonly error?: { readonly code: string };
 }
 
+let service: SqliteService;
+let acknowledged: string[];
+
+beforeEach(() => {
+  acknowledged = [];
+});
+
+async function send(method: string, path: string, body?: object): Promise<{ status: number; answer: Answer }> {
+  const headers = { 'content-type': 'application/json' };
+  const request = { method, path, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+  const { status, text } = await service.process.client.send(request);
+  return { status, answer: JSON.parse(text) as Answer };
+}
+
+const ask = (input: string) => send('POST', '/v1/responses', { model: 'gpt-5', input });
+
+/** Takes turns until one is refused. */
+async function fill(input = LARGE): Promise<void> {
+  for (;;) {
+    const { status, answer } = await ask(input);
+    if (status !== 200) {
+      expect({ status, code: answer.error?.code }).toEqual({ status: 503, code: 'service_unavailable' });
+      return;
+    }
+    acknowledged.push(String(answer.id));
+  }
+}
+
+async function expectAcknowledged(): Promise<void> {
+  for (const id of acknowledged) expect((await send('GET', `/v1/responses/${id}`)).status).toBe(200);
+}
+
+const readiness = async (): Promise<number> => (await send('GET', '/readyz')).status;
+
+/** Kills it, and starts it again: what it said until then is for the operator. */
+async function kill(): Promise<string> {
+  const { process: killed } = service;
+  killed.kill('SIGKILL');
+  const { stdout } = await killed.exited;
+  await service.startAgain();
+  return stdout;
+}
+
 describe('a service over a file on a disk that is full', () => {
   let disk: SmallDisk;
-  let service: SqliteService;
-  let acknowledged: string[];
 
   beforeEach(async () => {
     disk = await SmallDisk.mount(DISK_MEBIBYTES);
@@ -69,7 +110,6 @@ describe('a service over a file on a disk that is full', () => {
       { STATE_DIR: join(MOUNTED, 'data'), LOG_LEVEL: 'warn' },
       { wrapper: disk.wrapper },
     );
-    acknowledged = [];
     // The reserve is made after a hundred transactions.
     for (let turn = 0; turn < 100; turn += 1) expect((await ask('Hello')).status).toBe(200);
   });
@@ -79,42 +119,6 @@ describe('a service over a file on a disk that is full', () => {
   });
 
   const ballast = (): string => join(disk.path, 'ballast');
-
-  async function send(method: string, path: string, body?: object): Promise<{ status: number; answer: Answer }> {
-    const headers = { 'content-type': 'application/json' };
-    const request = { method, path, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-    const { status, text } = await service.process.client.send(request);
-    return { status, answer: JSON.parse(text) as Answer };
-  }
-
-  const ask = (input: string) => send('POST', '/v1/responses', { model: 'gpt-5', input });
-
-  /** Takes turns until one is refused. */
-  async function fill(input = LARGE): Promise<void> {
-    for (;;) {
-      const { status, answer } = await ask(input);
-      if (status !== 200) {
-        expect({ status, code: answer.error?.code }).toEqual({ status: 503, code: 'service_unavailable' });
-        return;
-      }
-      acknowledged.push(String(answer.id));
-    }
-  }
-
-  async function expectAcknowledged(): Promise<void> {
-    for (const id of acknowledged) expect((await send('GET', `/v1/responses/${id}`)).status).toBe(200);
-  }
-
-  const readiness = async (): Promise<number> => (await send('GET', '/readyz')).status;
-
-  /** Kills it, and starts it again: what it said until then is for the operator. */
-  async function kill(): Promise<string> {
-    const { process: killed } = service;
-    killed.kill('SIGKILL');
-    const { stdout } = await killed.exited;
-    await service.startAgain();
-    return stdout;
-  }
 
   it('a service on a full disk starts again after a kill, answers reads, refuses what has to be written, has room again when its operator deletes something, and goes on when there is more', async () => {
     await fill();
@@ -138,5 +142,22 @@ describe('a service over a file on a disk that is full', () => {
     await expectAcknowledged();
     expect((await ask('Hello')).status).toBe(200);
     expect(await readiness()).toBe(200);
+  });
+});
+
+describe('a service over a file that may not grow', () => {
+  it('a service over a file that may not grow refuses what has to be written, names the limit, answers reads, and goes on without it', async () => {
+    const bytes = 12 * MEBIBYTE;
+    service = await SqliteService.start({ LOG_LEVEL: 'warn' }, { wrapper: ['prlimit', `--fsize=${bytes}:unlimited`] });
+    await using _ = service;
+    await fill();
+    await fill('Hello');
+    await expectAcknowledged();
+    const { pid } = service.process;
+    await once(spawn('prlimit', ['--pid', String(pid), '--fsize=unlimited']), 'exit');
+    expect(await readiness()).toBe(200);
+    expect((await ask(LARGE)).status).toBe(200);
+    expect(await kill()).toMatch(/cannot be written \(.*\): check the disk, its quota, and the limit of file sizes/);
+    await expectAcknowledged();
   });
 });

@@ -39,6 +39,8 @@ const damaged: Explain = (place, found) =>
 const unwritable: Explain = (place) =>
   `The state in ${place} cannot be written: make the directory and its files writable, or set another ${DIRECTORY}.`;
 const full: Explain = (place) => `The disk of ${place} is full: make room, or set a ${DIRECTORY} on another disk.`;
+const limited: Explain = (place, found) =>
+  `The files of ${place} cannot be written (${found}): check the disk, its quota, and the limit of file sizes (ulimit -f).`;
 const notADirectory: Explain = (place) => `${place} cannot be created, a file is in its way: set another ${DIRECTORY}.`;
 
 /** By the primary result codes of SQLite, https://www.sqlite.org/rescode.html. */
@@ -56,6 +58,9 @@ const BY_RESULT: Readonly<Record<number, Explain>> = {
 
 /** SQLITE_IOERR_LOCK: a file that may only be read cannot be locked for writing. */
 const CANNOT_LOCK = 3850;
+
+/** SQLITE_IOERR_WRITE: the system has refused to write for another reason than a full disk, such as a quota (EDQUOT, EFBIG). */
+const CANNOT_WRITE = 778;
 
 const BY_CODE: Readonly<Record<string, Explain>> = {
   EACCES: unwritable,
@@ -78,6 +83,7 @@ export function explainStart(error: unknown, directory: string): string {
   if (error instanceof ForeignFileError) return foreign(place, found);
   if (error instanceof DamagedFileError) return damaged(place, found);
   if (errcode === CANNOT_LOCK) return unwritable(place, found);
+  if (errcode === CANNOT_WRITE) return limited(place, found);
   const explain = errcode === undefined ? BY_CODE[code ?? ''] : BY_RESULT[errcode & 0xff];
   if (explain !== undefined) return explain(place, found);
   return `The state in ${place} cannot be opened (${found}): check the disk, or set another ${DIRECTORY}.`;
@@ -91,6 +97,7 @@ export function explainFailure(error: unknown, directory: string): string {
   // What is stored is JSON, unless something else has written to the disk.
   if (error instanceof SyntaxError) return damaged(place, reasonOfDamage(error));
   const { errcode } = error as { readonly errcode?: number };
+  if (errcode === CANNOT_WRITE) return limited(place, found);
   const explain = errcode === undefined ? undefined : BY_RESULT[errcode & 0xff];
   return explain === damaged || explain === full ? explain(place, found) : found;
 }
@@ -100,10 +107,10 @@ export function isSqliteError(error: unknown): boolean {
   return (error as { readonly errcode?: number }).errcode !== undefined;
 }
 
-/** Whether SQLite has refused something as there is no room for it. */
+/** Whether SQLite has refused something as there is no room for it, on the disk or within a quota. */
 export function isFull(error: unknown): boolean {
   const { errcode } = error as { readonly errcode?: number };
-  return errcode !== undefined && BY_RESULT[errcode & 0xff] === full;
+  return errcode !== undefined && (errcode === CANNOT_WRITE || BY_RESULT[errcode & 0xff] === full);
 }
 
 function placeOf(directory: string): string {
