@@ -7,6 +7,7 @@ import { answerError, noteErrorForms } from './answer-error.js';
 import { noteSentUrl } from './api-paths.js';
 import { setOpenAiHeaders, setProcessingTime } from './openai-headers.js';
 import { isAnswering } from './raw-answer.js';
+import { discardUnread } from './read-body.js';
 
 /** Longest path parameter: the size limit of request headers bounds the URL anyway. */
 const LONGEST_PATH_PARAMETER = 16 * 1024;
@@ -57,6 +58,7 @@ function toRoutedUrl(this: FastifyInstance, request: RawRequest): string {
 function answerUnrouted(error: Error, request: FastifyRequest, reply: FastifyReply): void {
   setOpenAiHeaders(reply);
   setProcessingTime(reply);
+  discardUnread(request);
   answerError(error, request, reply);
 }
 

@@ -1,17 +1,22 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 import { ApiError, type IdGenerator } from '../protocol/index.js';
 import type { Clock } from '../time/index.js';
-import { logRefusal } from './log-refusal.js';
+import { describeTarget, logRefusal } from './log-refusal.js';
 import { openAiHeaders } from './openai-headers.js';
-import { afterAnswers, answerRaw, trackAnswers } from './raw-answer.js';
+import { afterAnswers, answerRaw, keepDraining, trackAnswers } from './raw-answer.js';
 
 /** Errors for requests that Node refuses, by its error code. */
 const REFUSALS: ReadonlyMap<string, ApiError> = new Map([
   ['ERR_HTTP_REQUEST_TIMEOUT', ApiError.of('request_timeout', 'The request took too long to arrive.')],
   ['HPE_HEADER_OVERFLOW', ApiError.of('request_header_too_large', 'The request headers are too large.')],
 ]);
+
+const NO_TUNNEL = ApiError.of('method_not_supported', 'Not allowed to CONNECT: this server is no proxy.', {
+  headers: { allow: '' },
+});
 
 const MALFORMED = ApiError.badRequest('The request is not valid HTTP.', null);
 
@@ -22,8 +27,8 @@ type ClientError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer };
 const TLS_HANDSHAKE = [0x16, 0x03];
 
 /**
- * Limits the time for receiving a request, and answers incomplete and malformed requests with an OpenAI error body, after the requests
- * before them on the connection.
+ * Limits the time for receiving a request, and answers incomplete and malformed requests, and those for a tunnel, with an OpenAI error body,
+ * after the requests before them on the connection.
  * Requests with an unknown `Expect` are handed on: checkHead() refuses them like any other.
  */
 export function answerBrokenRequests(
@@ -45,14 +50,23 @@ export function answerBrokenRequests(
     // Node says it again of everything that still arrives.
     if (broken.has(socket)) return;
     broken.add(socket);
-    afterAnswers(socket, () => refuse(error, socket));
+    afterAnswers(socket, () => {
+      const refusal = REFUSALS.get(error.code ?? '') ?? MALFORMED;
+      // A client that leaves in the middle of a request was not refused anything.
+      refuse(socket, refusal, error.code === 'HPE_INVALID_EOF_STATE' ? undefined : () => describeBroken(error));
+    });
+  });
+  // Without a listener, Node would cut the connection, and with it the answers to the requests before.
+  server.on('connect', (request: IncomingMessage, socket: Duplex) => {
+    socket.on('error', () => socket.destroy());
+    socket.resume();
+    keepDraining(socket);
+    afterAnswers(socket, () => refuse(socket, NO_TUNNEL, () => describeTarget(request)));
   });
 
-  function refuse(error: ClientError, socket: Socket): void {
-    const refusal = REFUSALS.get(error.code ?? '') ?? MALFORMED;
+  function refuse(socket: Duplex, refusal: ApiError, what: (() => string) | undefined): void {
     const requestId = ids.next('req');
-    // A client that leaves in the middle of a request was not refused anything.
-    if (error.code !== 'HPE_INVALID_EOF_STATE') logRefusal(() => describeBroken(error), refusal, requestId);
+    if (what !== undefined) logRefusal(what, refusal, requestId);
     answerRaw(socket, refusal, openAiHeaders(requestId), clock);
   }
 }

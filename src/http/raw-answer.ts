@@ -53,6 +53,14 @@ export function isAnswering(stream: Duplex): boolean {
   return pendingAnswer(stream) !== undefined;
 }
 
+/** Tells answers that the client reads again, on a connection that Node has handed over and does not watch any more. */
+export function keepDraining(stream: Duplex): void {
+  stream.on('drain', () => {
+    const { latest, before } = answers.get(stream) ?? {};
+    for (const answer of [before, latest]) if (answer?.writableNeedDrain === true) answer.emit('drain');
+  });
+}
+
 /** Calls back when no complete request of a connection is being answered: at once, or after the answers. Never once the connection is closed. */
 export function afterAnswers(stream: Duplex, callback: () => void): void {
   const pending = pendingAnswer(stream);

@@ -43,6 +43,11 @@ export function readJsonBodies(app: NestFastifyApplication, environment: Environ
     }
   });
 
+  fastify.addHook('onSend', (request, _reply, payload, done) => {
+    discardUnread(request);
+    done(null, payload);
+  });
+
   fastify.removeContentTypeParser('text/plain');
   const options = { bodyLimit: environment.BODY_LIMIT_BYTES };
   app.useBodyParser('application/json', options, (request: FastifyRequest, bytes: Buffer, done: Done) => {
@@ -64,6 +69,14 @@ export function readJsonBodies(app: NestFastifyApplication, environment: Environ
   app.useBodyParser('application/x-www-form-urlencoded', options, (_request, _bytes, done: Done) => {
     done(wrongMediaType());
   });
+}
+
+/**
+ * Throws away the body of a request that is answered without it. Node does so once the answer is written; one that waits for those before it
+ * would have a client run into the time limit that has sent everything.
+ */
+export function discardUnread({ raw }: FastifyRequest): void {
+  if (!raw.complete && raw.readableFlowing === null) raw.resume();
 }
 
 /** Codings are case-insensitive, and `identity` is none (RFC 9110 section 8.4.1). */

@@ -13,6 +13,7 @@ import { takeStock } from '../support/raw-heap.js';
 import { exchange, openSocket, receiveAll } from '../support/raw-socket.js';
 
 const GOOD = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
+const TUNNEL = 'CONNECT example.com:443 HTTP/1.1\r\nhost: example.com:443\r\n\r\n';
 const POST = 'POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n';
 let client: RawClient;
 
@@ -74,7 +75,7 @@ describe('a URL that nobody should ask for', () => {
 });
 
 describe('a method that a route does not have', () => {
-  // CONNECT asks for a tunnel: Node closes the connection, as a server that is no proxy does.
+  // CONNECT asks for a tunnel, and clients take the answer for one.
   it.each(METHODS.filter((method) => method !== 'CONNECT'))(
     'a route that does not have the method %s says so',
     async (method) => {
@@ -125,6 +126,7 @@ describe('what is not HTTP', () => {
     ],
     ['a request with two hosts', `GET /healthz HTTP/1.1\r\nhost: a\r\nHost: b\r\nconnection: close\r\n\r\n`, 400],
     ['an upgrade without host', 'GET /v1/responses HTTP/1.1\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n', 400],
+    ['a request for a tunnel', TUNNEL, 405],
     ['an unknown expectation', `${POST}expect: a-miracle\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}`, 417],
     ['a URL of 64 kB', `GET /${'x'.repeat(65_536)} HTTP/1.1\r\nhost: localhost\r\n\r\n`, 431],
   ])('%s is refused in the form of OpenAI', async (_name, bytes, status) => {
@@ -195,6 +197,51 @@ describe('a request that is being answered', () => {
     const received = await receive(true, (socket) => socket.write(`${GOOD}garbage\r\n\r\n`));
     expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 400']);
   });
+
+  it('a request that is being answered is not cut off by one for a tunnel behind it', async () => {
+    const received = await receive(true, (socket) => socket.write(`${GOOD}${TUNNEL}`));
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 405']);
+    expect(received).toContain('event: response.completed');
+  });
+
+  it('a request that is being answered is answered in whole before one for a tunnel, however slowly its client reads', async () => {
+    const size = 40_000_000;
+    const form = new FormData();
+    form.set('purpose', 'user_data');
+    form.set('file', new Blob([new Uint8Array(size)]), 'a.bin');
+    const { body } = await service.api.send('POST', 'files', form);
+    const socket = (await openSocket(service.port)).pause();
+    socket.write(`GET /v1/files/${String(body['id'])}/content HTTP/1.1\r\nhost: localhost\r\n\r\n`);
+    await service.api.get('models');
+    socket.write(TUNNEL);
+    await service.api.get('models');
+    const all = receiveAll(socket);
+    socket.resume();
+    const received = await all;
+    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 405']);
+    expect(received.length).toBeGreaterThan(size);
+  });
+
+  it.each<readonly [what: string, head: string, status: number]>([
+    ['an unknown path', 'POST /nowhere HTTP/1.1', 404],
+    [
+      'an unknown coding',
+      'POST /v1/responses HTTP/1.1\r\ncontent-type: application/json\r\ncontent-encoding: zip',
+      415,
+    ],
+    ['a method that a path does not have', 'POST /v1/models HTTP/1.1', 405],
+    ['a path that cannot be read', 'POST /%ff HTTP/1.1', 400],
+    ['a GET with a body', 'GET /healthz HTTP/1.1', 200],
+  ])(
+    'a request that is being answered keeps no client waiting that sends a long body behind it: %s',
+    async (_what, head, status) => {
+      const long = `${head}\r\nhost: localhost\r\ncontent-length: 500000\r\n\r\n${'x'.repeat(500_000)}`;
+      const last = GOOD.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n');
+      const received = await receive(true, (socket) => socket.write(long + last), untilTimeout);
+      const statuses = [200, status, 200].map((one) => `HTTP/1.1 ${one}`);
+      expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual(statuses);
+    },
+  );
 
   it('a request that is being answered keeps those behind it in memory no longer than their answers', async () => {
     const answers: WeakRef<object>[] = [];
