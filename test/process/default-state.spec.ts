@@ -1,6 +1,6 @@
 // Slow: starts the built service as processes.
 
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -49,6 +49,36 @@ describe('a start that is not told where state is', () => {
       expect(await client.conversations.retrieve(conversation.id)).toMatchObject({ metadata: { topic: 'names' } });
     },
   );
+
+  it('docs/getting-started.md shows what a start writes, its first turn, and a misspelt field', async () => {
+    const page = await readFile('docs/getting-started.md', 'utf8');
+    const [shown = '', seen = ''] = Array.from(page.matchAll(/^```console\n(.*?)^```/gms), ([, block = '']) => block);
+    const { exited, kill, origin } = await startProcess({ ...UNSAID, LOG_TURNS: 'all' }, [], { cwd: folder });
+    const answers = [{ stream: true }, { temprature: 0 }].map((member) =>
+      fetch(`${origin}/v1/responses`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'gpt-5', input: 'Hello!', ...member }),
+      }).then((answer) => answer.text()),
+    );
+    const [stream = '', refusal = ''] = await Promise.all(answers);
+    kill('SIGTERM');
+    const alike = (text: string): readonly string[] =>
+      text
+        .replaceAll(folder, '/home/ada/antiphon')
+        .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, 'ORIGIN')
+        .replaceAll(
+          /\d{4}-\d\d-\d\dT[\d:.]+Z|(?<=\[Nest\] )\d+ |(?<=_)\w{32}|(?<=ms=)\d+|(?<="obfuscation":")\w+/g,
+          '…',
+        )
+        .split('\n');
+    const { stdout } = await exited;
+    expect(alike(stdout)).toEqual(expect.arrayContaining([...alike(shown.replace(/^\$.*\n/, ''))]));
+    const [delta = '', done = ''] = alike(seen).filter((line) => line.startsWith('data: '));
+    expect(alike(stream)).toContain(delta);
+    for (const piece of done.split('…')) expect(stream).toContain(piece);
+    expect(seen).toContain(`\n${refusal}\n`);
+  });
 
   it('the service stores in the directory of --state-dir', async () => {
     const { exited, kill } = await start(['--state-dir', 'kept here']);
