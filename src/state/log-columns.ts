@@ -1,5 +1,5 @@
 import type { StreamEvent } from '../protocol/index.js';
-import { isObject } from '../validation/index.js';
+import { isObject } from '../json.js';
 import { DamagedRecordError } from './errors.js';
 import { hasItems, type LogBatch, type LogNote } from './event-log.js';
 import { parseStored } from './read-record.js';

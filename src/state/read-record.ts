@@ -1,5 +1,5 @@
 import type { Tenant } from '../access/index.js';
-import { isObject } from '../validation/index.js';
+import { isObject } from '../json.js';
 import { DamagedRecordError } from './errors.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { Item, Origin, ResponseObject } from '../protocol/index.js';
-import { isObject } from '../validation/index.js';
+import { isObject } from '../json.js';
 import { DamagedRecordError } from './errors.js';
 import { parseStored, readRecord } from './read-record.js';
 import { readable } from './readable-page.js';

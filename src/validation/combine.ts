@@ -1,4 +1,5 @@
-import { type Check, isObject } from './check.js';
+import { isObject } from '../json.js';
+import type { Check } from './check.js';
 import { allOf, described, type JsonSchema, schemaOf } from './json-schema.js';
 import {
   emptyArray,

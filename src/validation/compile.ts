@@ -1,5 +1,6 @@
 import { getMetadataStorage } from 'class-validator';
-import { isObject, type Check, type CheckOptions } from './check.js';
+import { isObject } from '../json.js';
+import type { Check, CheckOptions } from './check.js';
 import { every } from './combine.js';
 import { compileProperty, type Metadata, type PropertyCheck } from './compile-property.js';
 import { isClosed } from './decorators.js';

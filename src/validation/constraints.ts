@@ -1,4 +1,5 @@
-import { isObject, type Check } from './check.js';
+import { isObject } from '../json.js';
+import type { Check } from './check.js';
 import {
   aboveMaximum,
   belowMinimum,

@@ -1,4 +1,5 @@
-export { isObject, listIn, objectsIn, type Check, type CheckOptions, type UnknownParameters } from './check.js';
+export { isObject, listIn, objectsIn, parseJson } from '../json.js';
+export { type Check, type CheckOptions, type UnknownParameters } from './check.js';
 export { anyObject, anyString, every, later, listOf, recordOfStrings, stringOr, unionBy } from './combine.js';
 export {
   compile,
@@ -34,5 +35,4 @@ export { didYouMean, isNearMiss } from './did-you-mean.js';
 export { refuseUnknown } from './refuse-unknown.js';
 export { type Query, queryCheckOf, toArray, toBoolean, toNumber } from './query-values.js';
 export { requireObject, validatorOf } from './require-object.js';
-export { parseJson } from './parse-json.js';
 export { clip, kindOf } from './wording.js';

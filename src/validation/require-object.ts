@@ -1,5 +1,6 @@
 import { ApiError } from '../protocol/index.js';
-import { type CheckOptions, isObject } from './check.js';
+import { isObject } from '../json.js';
+import type { CheckOptions } from './check.js';
 import { compile, type DecoratedClass } from './compile.js';
 import { kindOf } from './wording.js';
 

@@ -1,6 +1,6 @@
 import type { Job as BossJob, JobAttempt, PgBoss, UpdateQueueOptions } from 'pg-boss';
 
-import { isObject, parseJson } from '../../validation/index.js';
+import { isObject, parseJson } from '../../json.js';
 import { DatabaseQueueWorker, type HeldJob as Held, HeldJobs } from '../database-queue.js';
 import type { QueueOptions } from '../job-queue.js';
 import { type JobEngine, TAKEOVER_SECONDS } from './job-engine.js';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Tenant } from '../../access/index.js';
 import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { parseJson } from '../../validation/index.js';
+import { parseJson } from '../../json.js';
 import {
   type ConversationContext,
   type ConversationRecord,

@@ -1,7 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { isObject, parseJson } from '../../validation/index.js';
+import { isObject, parseJson } from '../../json.js';
 import { type Bookmark, wasListed } from '../bookmark.js';
 import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
 import { toKey, toLabels } from '../keys.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Clock } from '../../time/index.js';
-import { isObject } from '../../validation/index.js';
+import { isObject } from '../../json.js';
 import { DamagedRecordError, inOneLine, StoreUnavailableError } from '../errors.js';
 import { DatabaseJobQueue } from '../database-queue.js';
 import {

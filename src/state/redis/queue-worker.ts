@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { RedisQueueBackend } from 'bullmq';
 
 import type { Timer } from '../../time/index.js';
-import { isObject, parseJson } from '../../validation/index.js';
+import { isObject, parseJson } from '../../json.js';
 import { DatabaseQueueWorker, type HeldJob as Held, HeldJobs } from '../database-queue.js';
 import { pauseAfter } from '../job-queue.js';
 import { DONE_SECONDS, type JobData, type JobEngine, locksOf, PRIORITY } from './job-engine.js';

@@ -4,7 +4,7 @@ import type { Tenant } from '../../access/index.js';
 import { OutageLog } from '../../logging/index.js';
 import type { Item } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { isObject } from '../../validation/index.js';
+import { isObject } from '../../json.js';
 import type { Ending } from '../background-runs.js';
 import type { ConversationPlace } from '../conversation-store.js';
 import { DamagedRecordError, inOneLine, RunLostError, WriteLockLostError } from '../errors.js';

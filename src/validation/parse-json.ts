@@ -1,8 +1,0 @@
-/** Parses JSON; undefined for invalid text. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
