@@ -1,7 +1,7 @@
 import type { Tenant } from '../access/index.js';
 import type { Item, Origin, ResponseObject } from '../protocol/index.js';
 import { DamagedRecordError } from './errors.js';
-import type { LogBatch, Run } from './event-log.js';
+import type { LogBatch, Run, RunName } from './event-log.js';
 import type { JobReference, NewJob } from './job-queue.js';
 import { type BatchRow, readLog } from './log-columns.js';
 import { readable } from './readable-page.js';
@@ -87,7 +87,7 @@ export function toUnfinished(
 }
 
 /** Whose run it is, of a tenant in JSON; nothing, which is logged, when that is damaged. */
-export function readRun(tenant: string, responseId: string): readonly Pick<Run, 'tenant' | 'responseId'>[] {
+export function readRun(tenant: string, responseId: string): readonly RunName[] {
   return (
     readable('?', () => [{ tenant: readTenant(tenant, `the run of ${responseRecord(responseId)}`), responseId }]) ?? []
   );
@@ -171,5 +171,5 @@ export abstract class BackgroundRuns {
   ): Promise<readonly string[]>;
 
   /** Background responses that were created before a time and are still queued, oldest first, up to `limit`. */
-  abstract queuedBefore(createdBefore: number, limit: number): Promise<readonly Pick<Run, 'tenant' | 'responseId'>[]>;
+  abstract queuedBefore(createdBefore: number, limit: number): Promise<readonly RunName[]>;
 }

@@ -10,6 +10,9 @@ export interface Run {
   readonly attempt: number;
 }
 
+/** Whose run it is. */
+export type RunName = Pick<Run, 'tenant' | 'responseId'>;
+
 /** A private record between events, which no client sees. `before` is the number of the event that follows. */
 export interface LogNote {
   readonly before: number;

@@ -52,11 +52,7 @@ export class InProcessJobQueue extends JobQueue {
     }
   }
 
-  override async work(
-    queue: QueueName,
-    options: QueueOptions & { readonly concurrency: number },
-    handler: (job: Job) => Promise<void>,
-  ): Promise<QueueWorker> {
+  override async work(...[queue, options, handler]: Parameters<JobQueue['work']>): Promise<QueueWorker> {
     const waiting = this.queue(queue);
     const { clock, journal } = this;
     const worker = new InProcessQueueWorker({ waiting, journal, clock, options, handler });

@@ -1,7 +1,5 @@
 import { tenantKey } from '../../access/index.js';
-import type { Run } from '../event-log.js';
-
-type RunName = Pick<Run, 'tenant' | 'responseId'>;
+import type { RunName } from '../event-log.js';
 
 /** Delays writes to a run while the same process ends it from outside, which takes several calls: nothing is logged between them. */
 export class RunGate {

@@ -64,10 +64,7 @@ export class MemoryResponseStore extends ResponseStore {
   }
 
   override async updateMetadata(
-    tenant: Tenant,
-    responseId: string,
-    metadata: ResponseObject['metadata'],
-    within?: string,
+    ...[tenant, responseId, metadata, within]: Parameters<ResponseStore['updateMetadata']>
   ): Promise<ResponseObject | undefined> {
     const node = this.state.find(tenant, responseId, within);
     const response = withMetadata(node?.response, metadata);

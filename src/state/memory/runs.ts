@@ -1,9 +1,6 @@
 import type { Tenant } from '../../access/index.js';
-import type { ResponseObject } from '../../protocol/index.js';
 import {
   BackgroundRuns,
-  type ComposeEnding,
-  type ConcludeOptions,
   type Ending,
   type QueueBounds,
   type QueuedRecord,
@@ -11,7 +8,7 @@ import {
   toResponseRecord,
 } from '../background-runs.js';
 import { RunLostError } from '../errors.js';
-import type { Run } from '../event-log.js';
+import type { Run, RunName } from '../event-log.js';
 import type { InProcessJobQueue } from '../in-process/jobs.js';
 import type { DeleteOptions } from '../response-store.js';
 import type { RunNotices } from '../notices.js';
@@ -92,11 +89,8 @@ export class MemoryRuns extends BackgroundRuns {
   }
 
   override async conclude(
-    tenant: Tenant,
-    responseId: string,
-    compose: ComposeEnding,
-    { within, attempt }: ConcludeOptions,
-  ): Promise<ResponseObject | undefined> {
+    ...[tenant, responseId, compose, { within, attempt }]: Parameters<BackgroundRuns['conclude']>
+  ) {
     const { state, log, notices } = this.parts;
     const node = state.find(tenant, responseId, within);
     if (node === undefined || !isRun(node)) return undefined;
@@ -122,7 +116,7 @@ export class MemoryRuns extends BackgroundRuns {
   }
 
   override async queuedBefore(createdBefore: number, limit: number) {
-    const old: Pick<Run, 'tenant' | 'responseId'>[] = [];
+    const old: RunName[] = [];
     for (const { tenant, id, createdAt } of this.parts.log.queued) {
       if (createdAt * 1000 >= createdBefore || old.length === limit) break;
       old.push({ tenant, responseId: id });

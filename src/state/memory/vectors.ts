@@ -73,12 +73,7 @@ export class MemoryVectorIndex extends VectorIndex {
     throw new IndexFullError('the memory has no room for the chunks');
   }
 
-  override async publish(
-    tenant: Tenant,
-    storeId: string,
-    fileId: string,
-    { attributes, count }: { readonly attributes: Attributes; readonly count: number },
-  ): Promise<boolean> {
+  override async publish(...[tenant, storeId, fileId, { attributes, count }]: Parameters<VectorIndex['publish']>) {
     const known = this.stores.get(tenantKey(tenant, storeId))?.get(fileId);
     const draft = known?.draft ?? this.begin(tenant, storeId, fileId);
     delete known?.draft;

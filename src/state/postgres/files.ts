@@ -1,19 +1,21 @@
 import type { Tenant } from '../../access/index.js';
 import { BOOKMARK_MS } from '../bookmark.js';
-import type {
-  FilePiece,
-  FileQuota,
-  FileRecord,
-  FileStore,
-  ObjectRecords,
-  PiecePlace,
-  StoredObject,
-} from '../file-store.js';
+import type { FileRecord, FileStore, ObjectRecords, PiecePlace } from '../file-store.js';
 import { isDigest, toKey } from '../keys.js';
 import { readRecord } from '../read-record.js';
 import { readable } from '../readable-page.js';
 import { OWNERS_BY_KEY, POSTGRES } from '../sql/dialect.js';
-import { type About, FILE_MODES, OBJECT_MODES, SqlFiles, SqlObjects, toFileStore } from '../sql/files.js';
+import {
+  type About,
+  type AppendKnown,
+  type AppendObject,
+  type AppendPiece,
+  FILE_MODES,
+  OBJECT_MODES,
+  SqlFiles,
+  SqlObjects,
+  toFileStore,
+} from '../sql/files.js';
 import { once, prepared } from '../sql/statement.js';
 import { type EndedRow, FILE_BATCH, fileStatements, objectStatements } from '../sql/statements/files.js';
 import { rowOf, rowsOf, type Steps } from '../sql/steps.js';
@@ -127,13 +129,7 @@ const FORGET = prepared<readonly [now: number, before: number], { readonly count
 
 /** What PostgreSQL does its own way with pieces, and with objects of a bucket. */
 class PostgresObjects extends SqlObjects {
-  override *appendKnown(
-    tenant: Tenant,
-    draftId: string,
-    piece: PiecePlace & { readonly length: number },
-    expiresAt: number,
-    quota: FileQuota,
-  ): Steps<string | null | undefined> {
+  override *appendKnown(...[tenant, draftId, piece, expiresAt, quota]: AppendKnown): Steps<string | null | undefined> {
     yield* this.requireRoom(tenant, quota, { bytes: piece.length, files: 0 });
     const known = yield* rowOf(once(APPEND_KNOWN), toNext(tenant, draftId, piece, expiresAt));
     // Other pieces may have been appended at the same time.
@@ -141,7 +137,7 @@ class PostgresObjects extends SqlObjects {
     return known?.object;
   }
 
-  override *append(tenant: Tenant, draftId: string, piece: PiecePlace & StoredObject, expiresAt: number): Steps<void> {
+  override *append(...[tenant, draftId, piece, expiresAt]: AppendObject): Steps<void> {
     const { object } = piece;
     yield* this.take(object);
     const stored = yield* rowOf(APPEND, [...toNext(tenant, draftId, piece, expiresAt), NO_BYTES, object]);
@@ -151,13 +147,7 @@ class PostgresObjects extends SqlObjects {
 
 /** What PostgreSQL does its own way with files. */
 class PostgresFiles extends SqlFiles {
-  override *append(
-    tenant: Tenant,
-    draftId: string,
-    { bytes, ...place }: FilePiece,
-    expiresAt: number,
-    quota: FileQuota,
-  ): Steps<void> {
+  override *append(...[tenant, draftId, { bytes, ...place }, expiresAt, quota]: AppendPiece): Steps<void> {
     const next = toNext(tenant, draftId, { ...place, length: bytes.length }, expiresAt);
     // Not repeated: the place of the piece would be taken.
     yield* rowsOf(once(APPEND), [...next, bytes, null]);
@@ -202,7 +192,7 @@ export function postgresFiles(database: Database, now: () => number): FileStore 
   });
   const files = database.contract(new PostgresFiles(POSTGRES, FILES, steps, OWNERS_BY_KEY, now), FILE_MODES);
   const append: ObjectRecords['append'] = async (tenant, draftId, piece, expiresAt, quota) => {
-    await objects.append(tenant, draftId, piece, expiresAt);
+    await objects.append(tenant, draftId, piece, expiresAt, quota);
     // Behind the transaction: whoever is last sees all others.
     await requireRoom(tenant, quota);
   };

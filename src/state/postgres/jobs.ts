@@ -1,6 +1,6 @@
 import type { Clock } from '../../time/index.js';
 import { DatabaseJobQueue } from '../database-queue.js';
-import type { Job, JobReference, NewJob, QueueName, QueueOptions, QueueWorker } from '../job-queue.js';
+import type { JobReference, NewJob, QueueWorker } from '../job-queue.js';
 import type { RunNotices } from '../notices.js';
 import { adHoc, prepared } from '../sql/statement.js';
 import { NOTIFY_OF_JOBS } from './channels.js';
@@ -54,11 +54,7 @@ export class PostgresJobQueue extends DatabaseJobQueue {
     await this.engine.ready.deleteJob(queue, id, { db: { executeSql } });
   }
 
-  override work(
-    queue: QueueName,
-    options: QueueOptions & { readonly concurrency: number },
-    handler: (job: Job) => Promise<void>,
-  ): Promise<QueueWorker> {
+  override work(...[queue, options, handler]: Parameters<DatabaseJobQueue['work']>): Promise<QueueWorker> {
     const { engine, clock } = this;
     return this.begin(new PostgresQueueWorker({ engine, clock, queue, options, handler }), engine.isReady);
   }

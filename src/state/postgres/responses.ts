@@ -65,10 +65,7 @@ export class PostgresResponseStore extends ResponseStore {
   }
 
   override async updateMetadata(
-    tenant: Tenant,
-    responseId: string,
-    metadata: ResponseObject['metadata'],
-    within?: string,
+    ...[tenant, responseId, metadata, within]: Parameters<ResponseStore['updateMetadata']>
   ): Promise<ResponseObject | undefined> {
     const response = withMetadata(await this.get(tenant, responseId, within), metadata);
     if (response === undefined) return undefined;

@@ -1,10 +1,7 @@
 import type { Tenant } from '../../access/index.js';
-import type { ResponseObject } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
 import {
   BackgroundRuns,
-  type ComposeEnding,
-  type ConcludeOptions,
   type Ending,
   type QueueBounds,
   type QueuedRecord,
@@ -14,7 +11,7 @@ import {
   readRun,
 } from '../background-runs.js';
 import { ContextTooLargeError, QueueFullError, RunLostError, WriteLockLostError } from '../errors.js';
-import type { Run } from '../event-log.js';
+import type { Run, RunName } from '../event-log.js';
 import type { DeleteOptions } from '../response-store.js';
 import { conversationLock } from '../write-lock.js';
 import { contextRecord, readItems, readOrigin, responseRecord } from '../stored-response.js';
@@ -123,11 +120,8 @@ export class PostgresRuns extends BackgroundRuns {
   }
 
   override async conclude(
-    tenant: Tenant,
-    responseId: string,
-    compose: ComposeEnding,
-    { within, attempt }: ConcludeOptions,
-  ): Promise<ResponseObject | undefined> {
+    ...[tenant, responseId, compose, { within, attempt }]: Parameters<BackgroundRuns['conclude']>
+  ) {
     const names = namesOf({ tenant, responseId });
     const outcome = await this.database.transaction<Ending | 'unchanged' | undefined>(async (run) => {
       const [held] = await run(HOLD_RUN, [...viewerOf(tenant, this.clock, within), names[1], attempt ?? null]);
@@ -235,6 +229,6 @@ export class PostgresRuns extends BackgroundRuns {
   }
 }
 
-function namesOf({ tenant, responseId }: Pick<Run, 'tenant' | 'responseId'>): Names {
+function namesOf({ tenant, responseId }: RunName): Names {
   return [toKey(tenant), toKey(responseId)];
 }

@@ -153,12 +153,7 @@ export class PostgresVectorIndex extends VectorIndex {
     });
   }
 
-  override async publish(
-    tenant: Tenant,
-    storeId: string,
-    fileId: string,
-    { attributes, count }: { readonly attributes: Attributes; readonly count: number },
-  ): Promise<boolean> {
+  override async publish(...[tenant, storeId, fileId, { attributes, count }]: Parameters<VectorIndex['publish']>) {
     const file = toFile(tenant, storeId, fileId);
     return this.database.transaction(async (run) => {
       const document = await findOrBegin(run, file, [storeId, fileId]);

@@ -4,15 +4,7 @@ import type { Clock } from '../../time/index.js';
 import { isObject } from '../../json.js';
 import { DamagedRecordError, inOneLine, StoreUnavailableError } from '../errors.js';
 import { DatabaseJobQueue } from '../database-queue.js';
-import {
-  type Job,
-  type JobReference,
-  jobRecord,
-  type NewJob,
-  type QueueName,
-  type QueueOptions,
-  type QueueWorker,
-} from '../job-queue.js';
+import { type JobReference, jobRecord, type NewJob, type QueueName, type QueueWorker } from '../job-queue.js';
 import type { RunNotices } from '../notices.js';
 import { readRecord } from '../read-record.js';
 import { type JobData, JobEngine, PRIORITY } from './job-engine.js';
@@ -100,11 +92,7 @@ export class RedisJobQueue extends DatabaseJobQueue {
     }
   }
 
-  override work(
-    queue: QueueName,
-    options: QueueOptions & { readonly concurrency: number },
-    handler: (job: Job) => Promise<void>,
-  ): Promise<QueueWorker> {
+  override work(...[queue, options, handler]: Parameters<DatabaseJobQueue['work']>): Promise<QueueWorker> {
     const { engine, clock } = this;
     return this.begin(new RedisQueueWorker({ engine, clock, queue, options, handler }), true);
   }

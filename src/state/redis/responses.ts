@@ -139,10 +139,7 @@ export class RedisResponseStore extends ResponseStore {
   }
 
   override async updateMetadata(
-    tenant: Tenant,
-    responseId: string,
-    metadata: ResponseObject['metadata'],
-    within?: string,
+    ...[tenant, responseId, metadata, within]: Parameters<ResponseStore['updateMetadata']>
   ): Promise<ResponseObject | undefined> {
     const located = await this.parts.slots.locate(tenant, responseId);
     const response = located && withMetadata(await this.get(tenant, responseId, within), metadata);

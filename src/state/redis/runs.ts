@@ -15,7 +15,7 @@ import {
   toUnfinished,
 } from '../background-runs.js';
 import { ContextTooLargeError, RunLostError, StoreUnavailableError } from '../errors.js';
-import type { Run } from '../event-log.js';
+import type { Run, RunName } from '../event-log.js';
 import type { RunGate } from '../in-process/run-gate.js';
 import { toKey } from '../keys.js';
 import { readLog } from '../log-columns.js';
@@ -152,7 +152,7 @@ export class RedisRuns extends BackgroundRuns {
   }
 
   override async queuedBefore(createdBefore: number, limit: number) {
-    const found: Pick<Run, 'tenant' | 'responseId'>[] = [];
+    const found: RunName[] = [];
     for (let offset = 0; found.length < limit; offset += limit) {
       const entries = await this.parts.index.queuedBefore(createdBefore, offset, limit);
       const states = await this.parts.ends.statesOf(entries);

@@ -3,7 +3,6 @@ import { StoreUnavailableError } from '../errors.js';
 import {
   type EndedFile,
   type FilePage,
-  type FilePiece,
   type FileQuota,
   type FileRecord,
   type FileStore,
@@ -11,7 +10,6 @@ import {
   NoBucketError,
   type ObjectRecords,
   PIECE_BYTES,
-  type PiecePlace,
   requireRoom,
   type StoredObject,
   type UploadRecord,
@@ -33,6 +31,13 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 export type FileMethods = Omit<FileStore, 'pieceBytes' | 'objects' | 'openPiece' | 'sweep' | 'list'> & {
   list(tenant: Tenant, page: FilePage): Promise<Page<StoredRecord>>;
 };
+
+/** What is told of a piece that is appended to a draft. */
+export type AppendPiece = Parameters<FileStore['append']>;
+/** The same of one that is in a bucket. */
+export type AppendObject = Parameters<ObjectRecords['append']>;
+/** The same of one that the tenant has already. */
+export type AppendKnown = Parameters<ObjectRecords['appendKnown']>;
 
 /** How the methods of files are run. */
 export const FILE_MODES: Modes<keyof FileMethods> = {
@@ -100,21 +105,9 @@ export abstract class SqlObjects implements InSteps<ObjectRecords> {
     yield* rowsOf(once(this.statements.plan), [object, dueAt]);
   }
 
-  abstract appendKnown(
-    tenant: Tenant,
-    draftId: string,
-    piece: PiecePlace & { readonly length: number },
-    expiresAt: number,
-    quota: FileQuota,
-  ): Steps<string | null | undefined>;
+  abstract appendKnown(...args: AppendKnown): Steps<string | null | undefined>;
 
-  abstract append(
-    tenant: Tenant,
-    draftId: string,
-    piece: PiecePlace & StoredObject,
-    expiresAt: number,
-    quota: FileQuota,
-  ): Steps<void>;
+  abstract append(...args: AppendObject): Steps<void>;
 
   *replace(tenant: Tenant, hash: string, lost: string, object: string): Steps<void> {
     yield* this.take(object);
@@ -167,7 +160,7 @@ export abstract class SqlFiles<Objects extends SqlObjects = SqlObjects> implemen
     protected readonly now: () => number,
   ) {}
 
-  abstract append(tenant: Tenant, draftId: string, piece: FilePiece, expiresAt: number, quota: FileQuota): Steps<void>;
+  abstract append(...args: AppendPiece): Steps<void>;
 
   *discard(tenant: Tenant, draftId: string): Steps<void> {
     yield* rowsOf(this.statements.expire, [...this.at(tenant, draftId), 'draft']);

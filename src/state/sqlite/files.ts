@@ -2,12 +2,21 @@ import type { DatabaseSync } from 'node:sqlite';
 
 import type { Tenant } from '../../access/index.js';
 import { BOOKMARK_MS } from '../bookmark.js';
-import type { FilePiece, FileQuota, FileRecord, ObjectRecords, PiecePlace, StoredObject } from '../file-store.js';
+import type { FileRecord, ObjectRecords, PiecePlace } from '../file-store.js';
 import { toKey } from '../keys.js';
 import { readTenant } from '../read-record.js';
 import { readable } from '../readable-page.js';
 import { type Owner, SQLITE } from '../sql/dialect.js';
-import { FILE_MODES, type FileMethods, OBJECT_MODES, SqlFiles, SqlObjects } from '../sql/files.js';
+import {
+  type AppendKnown,
+  type AppendObject,
+  type AppendPiece,
+  FILE_MODES,
+  type FileMethods,
+  OBJECT_MODES,
+  SqlFiles,
+  SqlObjects,
+} from '../sql/files.js';
 import { adHoc, type AnyStatement } from '../sql/statement.js';
 import {
   type ById,
@@ -87,24 +96,12 @@ interface NewPiece extends PiecePlace {
 
 /** What SQLite does its own way with pieces, and with objects of a bucket. */
 class SqliteObjects extends SqlObjects {
-  override *appendKnown(
-    tenant: Tenant,
-    draftId: string,
-    piece: PiecePlace & { readonly length: number },
-    expiresAt: number,
-    quota: FileQuota,
-  ): Steps<string | null | undefined> {
+  override *appendKnown(...[tenant, draftId, piece, expiresAt, quota]: AppendKnown): Steps<string | null | undefined> {
     yield* this.requireRoom(tenant, quota, { bytes: piece.length, files: 0 });
     return (yield* this.appendTo(tenant, draftId, piece, expiresAt))?.object;
   }
 
-  override *append(
-    tenant: Tenant,
-    draftId: string,
-    piece: PiecePlace & StoredObject,
-    expiresAt: number,
-    quota: FileQuota,
-  ): Steps<void> {
+  override *append(...[tenant, draftId, piece, expiresAt, quota]: AppendObject): Steps<void> {
     const { object, length } = piece;
     yield* this.requireRoom(tenant, quota, { bytes: length, files: 0 });
     yield* this.take(object);
@@ -138,7 +135,7 @@ const TENANT = 'the tenant of a file';
 
 /** What SQLite does its own way with files. */
 class SqliteFiles extends SqlFiles<SqliteObjects> {
-  override *append(tenant: Tenant, draftId: string, piece: FilePiece, expiresAt: number, quota: FileQuota) {
+  override *append(...[tenant, draftId, piece, expiresAt, quota]: AppendPiece): Steps<void> {
     const { length } = piece.bytes;
     yield* this.objects.requireRoom(tenant, quota, { bytes: length, files: 0 });
     yield* this.objects.appendTo(tenant, draftId, { ...piece, length, object: null }, expiresAt);

@@ -10,7 +10,7 @@ import {
   toUnfinished,
 } from '../background-runs.js';
 import { ContextTooLargeError, QueueFullError, RunLostError, WriteLockLostError } from '../errors.js';
-import type { Run } from '../event-log.js';
+import type { RunName } from '../event-log.js';
 import type { InProcessJobQueue } from '../in-process/jobs.js';
 import type { InProcessLock } from '../in-process/locks.js';
 import type { RunGate } from '../in-process/run-gate.js';
@@ -327,8 +327,6 @@ export function runsOf(parts: Parts): BackgroundRuns {
     queuedBefore: async (...asked) => (await thread.call('queuedBefore', ...asked)).flatMap((row) => readRun(...row)),
   };
 }
-
-type RunName = Pick<Run, 'tenant' | 'responseId'>;
 
 function toNewEnd(ending: Ending, jobs: readonly StoredJob[]): NewEnd {
   const { response, origin, conversation, expiresAt, log, logExpiresAt, uselessJob } = ending;
