@@ -1,5 +1,6 @@
 import type { Item } from '../protocol/index.js';
 import { UnknownCursorError } from './errors.js';
+import { toKey } from './keys.js';
 
 /** The position and size of a page. */
 export interface PageRequest {
@@ -12,6 +13,8 @@ export interface PageRequest {
   readonly after?: string;
   /** Exclusive: the page ends before this id. Never together with `after`. */
   readonly before?: string;
+  /** Whether the cursor is that of a stored row, and a key already. */
+  readonly isKey?: true;
   /** What a damaged record does: otherwise it is left out of the page, and logged; with `refuse` the page throws DamagedRecordError. */
   readonly damaged?: 'refuse';
 }
@@ -19,6 +22,12 @@ export interface PageRequest {
 /** Whether the list is read from the oldest to the newest to reach the page from its cursor. */
 export function isForward({ order, before }: Pick<PageRequest, 'order' | 'before'>): boolean {
   return (order === 'asc') === (before === undefined);
+}
+
+/** The cursor of a page, as of `toKey`; undefined without one. */
+export function cursorOf({ after, before, isKey }: Omit<PageRequest, 'limit' | 'order'>): string | undefined {
+  const cursor = after ?? before;
+  return cursor === undefined || isKey ? cursor : toKey(cursor);
 }
 
 /** One page in the requested order. */

@@ -64,6 +64,6 @@ export async function readablePage<
     // The last row that was read: a page that ends before a cursor was turned round.
     const last = asked.before === undefined ? found.data.at(-1) : found.data[0];
     if (data.length > 0 || !found.hasMore || last === undefined) return { data, hasMore: found.hasMore };
-    asked = { ...asked, [asked.before === undefined ? 'after' : 'before']: last.id };
+    asked = { ...asked, isKey: true, [asked.before === undefined ? 'after' : 'before']: last.id };
   }
 }

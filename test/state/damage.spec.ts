@@ -179,6 +179,22 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
     });
   });
 
+  it('a list goes on behind damaged items whose ids are stored as digests', async () => {
+    // As all that begin with a blank.
+    const ids = [' msg_0', ' msg_1', ' msg_2', ' msg_3'];
+    const list = await filled(async (service) => {
+      const { conversations } = service.client();
+      const { id } = await conversations.create({});
+      const message = { type: 'message', role: 'user', content: 'Hello' } as const;
+      await conversations.items.create(id, { items: ids.map((itemId) => ({ ...message, id: itemId })) });
+      return `/conversations/${id}/items`;
+    });
+    for (const id of ids.slice(1, 3)) await damage(kind, state, ITEMS.stored, id, SECRET);
+    await using service = await start();
+    expect(await pagesOf(service, `${list}?limit=1&order=asc`)).toEqual([ids[0], ids[3]]);
+    expect(await idsIn(service, `${list}?limit=1&order=asc&before=${ids[3]}`)).toEqual([ids[0]]);
+  });
+
   it('a tree leaves out a damaged response, and says at the one before it that there is more', async () => {
     const [root, id] = await filled(async (service) => {
       const before = await ask(service);

@@ -16,7 +16,7 @@ import {
 } from '../conversation-store.js';
 import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
 import { toKey } from '../keys.js';
-import { type Page, PAGE_BYTES, type PageRequest } from '../page.js';
+import { cursorOf, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
 import { directionOf } from '../sql/pages.js';
 import { prepared, type Statement } from '../sql/statement.js';
 import { readablePage } from '../readable-page.js';
@@ -202,11 +202,10 @@ export class PostgresConversationStore extends ConversationStore {
     conversationId: string,
     page: PageRequest,
   ): Promise<Page<StoredItem> | undefined> {
-    const { limit, after, before } = page;
-    const cursor = after ?? before;
+    const { limit, before } = page;
     const values = [
       ...namesOf(tenant, conversationId),
-      cursor === undefined ? null : toKey(cursor),
+      cursorOf(page) ?? null,
       limit + 1,
       new Date(this.clock.now()),
     ] as const;

@@ -4,7 +4,7 @@ import type { Clock, MaybePromise } from '../../time/index.js';
 import { type Bookmark, wasListed } from '../bookmark.js';
 import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
 import { toKey, toLabels } from '../keys.js';
-import { type Page, PAGE_BYTES, type PageRequest } from '../page.js';
+import { cursorOf, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
 import { readablePage } from '../readable-page.js';
 import { GRAPH_MAX_RESPONSES, type ResponseFilter, ResponseGraph, type TreeBounds } from '../response-graph.js';
 import { directionOf } from '../sql/pages.js';
@@ -122,11 +122,11 @@ function toPage(
   request: PageRequest,
   gone?: Pick<Bookmark, 'createdAt'>,
 ): { readonly statement: Statement<readonly unknown[], PageRow>; readonly values: readonly unknown[] } {
-  const { limit, after, before } = request;
+  const { limit, before } = request;
   const [comparison, direction] = directionOf(request);
   const [createdAt, id] = source.order;
-  const cursor = after ?? before ?? null;
-  const values = [...source.values, cursor === null ? null : toKey(cursor), limit];
+  const cursor = cursorOf(request) ?? null;
+  const values = [...source.values, cursor, limit];
   const [cursorValue, limitValue] = [`$${values.length - 1}::text`, `$${values.length}::integer`];
   const behindCursor =
     cursor === null
@@ -282,11 +282,8 @@ export class PostgresResponseGraph extends ResponseGraph {
     return { data, hasMore: first.has_more };
   }
 
-  private async findGone(
-    { values: [tenant, now] }: PageSource,
-    { after, before }: PageRequest,
-  ): Promise<Bookmark | undefined> {
-    const [row] = await this.database.repeatable(FIND_BOOKMARK, [tenant, now, toKey(after ?? before ?? '')]);
+  private async findGone({ values: [tenant, now] }: PageSource, page: PageRequest): Promise<Bookmark | undefined> {
+    const [row] = await this.database.repeatable(FIND_BOOKMARK, [tenant, now, cursorOf(page) ?? '']);
     if (row === undefined) return undefined;
     const { created_at: createdAt, parent_id: parentKey, model, status, labels, sessions } = row;
     return { createdAt: createdAt.getTime() / 1000, parentKey, model, status, labels: labels ?? [], sessions };

@@ -8,7 +8,7 @@ import {
   UnknownCursorError,
   WriteLockLostError,
 } from '../errors.js';
-import { type Page, type PageRequest, toPage } from '../page.js';
+import { cursorOf, type Page, type PageRequest, toPage } from '../page.js';
 import { type Chain, type DeleteOptions, type ResponseRecord, ResponseStore } from '../response-store.js';
 import { readablePage } from '../readable-page.js';
 import type { StoredItem } from '../stored-conversation.js';
@@ -114,15 +114,14 @@ export class PostgresResponseStore extends ResponseStore {
     page: PageRequest,
     within: string | undefined,
   ): Promise<Page<StoredItem> | undefined> {
-    const cursor = page.after ?? page.before;
     const rows = await this.database.repeatable(inputItems(page), [
       ...viewerOf(tenant, this.clock, within),
       toKey(responseId),
-      cursor === undefined ? null : toKey(cursor),
+      cursorOf(page) ?? null,
       page.limit + 1,
     ]);
     if (rows[0]?.known !== true) return undefined;
-    if (cursor !== undefined && !rows[0].found) throw new UnknownCursorError(page);
+    if (!rows[0].found) throw new UnknownCursorError(page);
     return toPage(
       rows.flatMap(({ id, body }) => (id === null || body === null ? [] : [{ id, body }])),
       page,

@@ -5,7 +5,7 @@ import { isObject, parseJson } from '../../json.js';
 import { type Bookmark, wasListed } from '../bookmark.js';
 import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
 import { toKey, toLabels } from '../keys.js';
-import { isForward, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
+import { cursorOf, isForward, type Page, PAGE_BYTES, type PageRequest } from '../page.js';
 import { GRAPH_MAX_RESPONSES, type ResponseFilter, ResponseGraph, type TreeBounds } from '../response-graph.js';
 import { readablePage } from '../readable-page.js';
 import { readResponse, type StoredResponse, toTree } from '../stored-response.js';
@@ -102,9 +102,8 @@ export class RedisResponseGraph extends ResponseGraph {
     if (reply === 'too large') throw new GraphTooLargeError(GRAPH_MAX_RESPONSES);
     const leaves = toLeaves(reply, found.slot);
     if (!isForward(page)) leaves.reverse();
-    const cursor = page.after ?? page.before;
-    if (cursor === undefined) return this.show(tenant, leaves, page, withinOf(within));
-    const responseKey = toKey(cursor);
+    const responseKey = cursorOf(page);
+    if (responseKey === undefined) return this.show(tenant, leaves, page, withinOf(within));
     const position = leaves.findIndex((leaf) => leaf.responseKey === responseKey);
     if (position >= 0) return this.show(tenant, leaves.slice(position + 1), page, withinOf(within));
     const had = wasIn(within);
@@ -163,10 +162,10 @@ export class RedisResponseGraph extends ResponseGraph {
   }
 
   private async rows(tenant: Tenant, list: List, page: PageRequest, had: Had, except?: string): Promise<StoredPage> {
-    const cursor = page.after ?? page.before;
+    const cursor = cursorOf(page);
     let goneFrom: number | undefined;
     if (cursor !== undefined) {
-      const [known] = await this.responses.confirm(tenant, list, [toKey(cursor)]);
+      const [known] = await this.responses.confirm(tenant, list, [cursor]);
       if (known === undefined) goneFrom = (await this.findGone(tenant, page, had)).createdAt;
       else if (known.responseKey === except) throw new UnknownCursorError(page);
     }

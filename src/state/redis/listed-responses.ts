@@ -1,8 +1,7 @@
 import type { Tenant } from '../../access/index.js';
 import type { Clock } from '../../time/index.js';
 import { UnknownCursorError } from '../errors.js';
-import { toKey } from '../keys.js';
-import { isForward, type PageRequest } from '../page.js';
+import { cursorOf, isForward, type PageRequest } from '../page.js';
 import type { StoredResponse } from '../stored-response.js';
 import type { DanglingEntries } from './dangling-entries.js';
 import type { RedisKeys } from './keys.js';
@@ -131,13 +130,13 @@ export class ListedResponses {
   async *walk(
     tenant: Tenant,
     list: List,
-    page: Pick<PageRequest, 'order' | 'after' | 'before'>,
+    page: Omit<PageRequest, 'limit'>,
     firstBatch = BATCH,
     gone?: number,
   ): AsyncGenerator<readonly Listed[], undefined> {
     const forward = isForward(page);
     const range = [list.createdFrom ?? '-inf', list.createdBefore ?? '+inf'];
-    let cursor: readonly (string | number)[] = gone === undefined ? cursorOf(page) : [...cursorOf(page), gone];
+    let cursor: readonly (string | number)[] = [cursorOf(page), gone].filter((part) => part !== undefined);
     for (let count = firstBatch; ; count = Math.min(BATCH, 4 * count)) {
       const script = run(PAGE, [list.index], forward ? 1 : 0, count, ...range, ...cursor);
       const [reply] = (await this.redis.read(script)) as readonly PageReply[];
@@ -245,11 +244,6 @@ export function toBatches(
     ids.push(id);
   }
   return batches;
-}
-
-function cursorOf({ after, before }: Pick<PageRequest, 'after' | 'before'>): readonly string[] {
-  const cursor = after ?? before;
-  return cursor === undefined ? [] : [toKey(cursor)];
 }
 
 function toPairs(reply: readonly string[]): [entry: string, score: string][] {

@@ -1,6 +1,5 @@
 import { UnknownCursorError } from '../errors.js';
-import { toKey } from '../keys.js';
-import { isForward, type Page, type PageRequest, toPage } from '../page.js';
+import { cursorOf, isForward, type Page, type PageRequest, toPage } from '../page.js';
 import type { SqlDialect } from './dialect.js';
 import { adHoc } from './statement.js';
 import { rowOf, rowsOf, type Steps } from './steps.js';
@@ -46,7 +45,7 @@ export function* readPage(
   page: PageRequest,
 ): Steps<Page<StoredRecord>> {
   const table = dialect.table(name);
-  const cursor = page.after ?? page.before;
+  const cursor = cursorOf(page);
   const [comparison, direction] = directionOf(page);
   const wanted = Object.entries(filter).filter(([, value]) => value !== undefined);
   const listed = { ...within, ...(Object.fromEntries(wanted) as Columns) };
@@ -56,7 +55,7 @@ export function* readPage(
     const find = adHoc<readonly unknown[], { readonly created_at: unknown; readonly id: string }>(
       `SELECT created_at, id FROM ${table} WHERE ${equal({ ...within, id: cursor })} AND ${isCursor}`,
     );
-    const place = yield* rowOf(find, [...Object.values(within), toKey(cursor)]);
+    const place = yield* rowOf(find, [...Object.values(within), cursor]);
     if (place === undefined) throw new UnknownCursorError(page);
     behind = ` AND (created_at, id) ${comparison} ($${values.length + 1}, $${values.length + 2})`;
     values.push(place.created_at, place.id);

@@ -12,7 +12,7 @@ import {
 import { ContextTooLargeError, UnknownCursorError } from '../errors.js';
 import type { InProcessLock } from '../in-process/locks.js';
 import { toKey } from '../keys.js';
-import { isForward, type Page, type PageRequest, toPage } from '../page.js';
+import { cursorOf, isForward, type Page, type PageRequest, toPage } from '../page.js';
 import { readablePage } from '../readable-page.js';
 import { itemsRecord, readConversationItem, readMetadata, type StoredItem } from '../stored-conversation.js';
 import { readItems } from '../stored-response.js';
@@ -100,9 +100,8 @@ export function sqliteConversations(database: DatabaseSync, now: () => number, m
 
   const find = (tenant: string, id: string): Found | undefined =>
     select.get(toKey(tenant), toKey(id)) as unknown as Found | undefined;
-  const shownItem = ({ owner, conversation }: Found, itemId: string) =>
-    shown.get(owner, toKey(itemId), conversation) as unknown as
-      { readonly position: number; readonly body: string } | undefined;
+  const shownItem = ({ owner, conversation }: Found, key: string) =>
+    shown.get(owner, key, conversation) as unknown as { readonly position: number; readonly body: string } | undefined;
   /** Frees up to so many items of a conversation that no response needs, then itself; returns how many items. */
   const forgetOne = (conversation: number, most: number): number => {
     if (needed.get(conversation) !== undefined) return 0;
@@ -166,13 +165,13 @@ export function sqliteConversations(database: DatabaseSync, now: () => number, m
     items: (tenant: string, id: string, page: PageRequest): Page<StoredItem> | undefined => {
       const found = find(tenant, id);
       if (found === undefined) return undefined;
-      const cursor = page.after ?? page.before;
+      const cursor = cursorOf(page);
       const isUp = isForward(page);
       const edge = isUp ? -1 : Number.MAX_SAFE_INTEGER;
       const position =
         cursor === undefined
           ? edge
-          : (shownItem(found, cursor)?.position ?? findItemBookmark(found.conversation, toKey(cursor), now()));
+          : (shownItem(found, cursor)?.position ?? findItemBookmark(found.conversation, cursor, now()));
       if (position === undefined) throw new UnknownCursorError(page);
       const rows = pages[isUp ? 'ASC' : 'DESC'].iterate(found.conversation, position);
       return toPage(rows as unknown as Iterable<StoredItem>, page, ({ body }) => Buffer.byteLength(body));
@@ -186,7 +185,7 @@ export function sqliteConversations(database: DatabaseSync, now: () => number, m
     ): string | { readonly refused: 'not_found' | 'item_not_found' } => {
       const found = find(tenant, id);
       if (found === undefined) return { refused: 'not_found' };
-      return shownItem(found, itemId)?.body ?? { refused: 'item_not_found' };
+      return shownItem(found, toKey(itemId))?.body ?? { refused: 'item_not_found' };
     },
 
     deleteItem: (tenant: string, id: string, itemId: string): ConversationRecord | ConversationRefusal => {

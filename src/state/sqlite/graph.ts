@@ -3,7 +3,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import { type Bookmark, wasListed } from '../bookmark.js';
 import { GraphTooLargeError, UnknownCursorError } from '../errors.js';
 import { toKey, toLabels } from '../keys.js';
-import { type Page, type PageRequest, toPage } from '../page.js';
+import { cursorOf, type Page, type PageRequest, toPage } from '../page.js';
 import { readablePage } from '../readable-page.js';
 import { GRAPH_MAX_RESPONSES, type ResponseFilter, type ResponseGraph, type TreeBounds } from '../response-graph.js';
 import { directionOf } from '../sql/pages.js';
@@ -252,17 +252,16 @@ function responsePages(database: DatabaseSync) {
   /** Throws UnknownCursorError. */
   return (source: PageSource, page: PageRequest): Page<StoredResponse> => {
     const { rows, order, values } = source;
-    const { limit, after, before } = page;
-    const cursor = after ?? before;
+    const cursor = cursorOf(page);
     const [comparison, direction] = directionOf(page);
     const next = values.length + 1;
-    const limited = [...values, limit + 1];
+    const limited = [...values, page.limit + 1];
     let behind = '';
     if (cursor !== undefined) {
-      const stored = placeOf(values[0], toKey(cursor));
+      const stored = placeOf(values[0], cursor);
       const find = prepare(`SELECT 1 ${rows} AND ${order}.created_at = ?${next} AND ${order}.id = ?${next + 1}`);
       const isShown = stored !== undefined && find.get(...values, ...stored) !== undefined;
-      const place = isShown ? stored : gonePlaceOf(source, toKey(cursor));
+      const place = isShown ? stored : gonePlaceOf(source, cursor);
       if (place === undefined) throw new UnknownCursorError(page);
       behind = ` AND (${order}.created_at, ${order}.id) ${comparison} (?${next + 1}, ?${next + 2})`;
       limited.push(...place);
