@@ -1,6 +1,7 @@
 import type { ContractCase } from '../contract/provider-contract.js';
 import { openMemory } from './open-memory.js';
 import type { ContractPart, StateContractName, Suite } from './part.js';
+import { newTenant } from './records.js';
 import { isOptional, type StateSubject } from './state-subject.js';
 import { type TestedState, withDefaults } from './tested-state.js';
 
@@ -80,6 +81,13 @@ export function collectCases({ contract, name, define }: ContractPart, subject: 
     openOnce: (use) => {
       const { begin, end } = opening(use);
       scope.before.push(begin);
+      scope.after.push(end);
+    },
+    share: (use) => {
+      let shared: TestedState | undefined;
+      const { begin, end } = opening((opened) => (shared = opened));
+      scope.before.push(begin);
+      scope.beforeEach.push(() => shared && use(shared, newTenant()));
       scope.after.push(end);
     },
     openEach: (use) => {

@@ -1,3 +1,4 @@
+import type { Tenant } from '../../access/index.js';
 import type { StateSubject } from './state-subject.js';
 import type { TestedState } from './tested-state.js';
 
@@ -29,6 +30,8 @@ export interface Suite {
   readonly open: () => Promise<TestedState>;
   /** Has the cases share an empty backend, which `use` gets before the first one. It is closed after the last one. */
   readonly openOnce: (use: (opened: TestedState) => unknown) => void;
+  /** The same, but `use` gets it before each case, with a tenant that no other case has. */
+  readonly share: (use: (opened: TestedState, tenant: Tenant) => unknown) => void;
   /** Gives each case an empty backend of its own, which is closed after it. */
   readonly openEach: (use: (opened: TestedState) => unknown) => void;
   /** Opens the empty backend that states are moved to and from. */

@@ -7,15 +7,12 @@ import { part } from '../part.js';
 import { append, contextFrom, contextOf, message, newTenant, recordOf, START, TTL_MS } from '../records.js';
 
 /** Responses that continue others. */
-export const CHAINS = part('responses', 'responses that continue others', ({ openOnce, it, describe, beforeEach }) => {
+export const CHAINS = part('responses', 'responses that continue others', ({ share, it, describe, beforeEach }) => {
   let store: ResponseStore;
   let tenant: Tenant;
 
-  openOnce((opened) => {
-    store = opened.backend.responses;
-  });
-  beforeEach(() => {
-    tenant = newTenant();
+  share(({ backend }, newcomer) => {
+    [store, tenant] = [backend.responses, newcomer];
   });
 
   it('chains consist of one response at first', async () => {

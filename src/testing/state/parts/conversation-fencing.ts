@@ -20,24 +20,20 @@ import {
   turnWhenFree,
 } from '../conversations.js';
 import { part } from '../part.js';
-import { LEASE_MS, contextFrom, message, newTenant, recordOf } from '../records.js';
+import { LEASE_MS, contextFrom, message, recordOf } from '../records.js';
 import { endingOf, launch } from '../runs.js';
 import type { TestedState } from '../tested-state.js';
 
 /** Only the turn that has a conversation writes to it, and only to the version that it has read. */
-export const CONVERSATION_FENCING = part('conversations', 'turns of a conversation', ({ openOnce, it, beforeEach }) => {
+export const CONVERSATION_FENCING = part('conversations', 'turns of a conversation', ({ share, it }) => {
   let opened: TestedState;
   let backend: StateBackend;
   let tenant: Tenant;
   let lease: OpenedConversation;
   let runs = 0;
 
-  openOnce((state) => {
-    opened = state;
-    backend = opened.backend;
-  });
-  beforeEach(async () => {
-    tenant = newTenant();
+  share(async (state, newcomer) => {
+    [opened, backend, tenant] = [state, state.backend, newcomer];
     await createConversation(backend, tenant, 'c', 'a');
     lease = await openConversation(backend, tenant, 'c');
   });

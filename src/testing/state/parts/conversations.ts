@@ -5,7 +5,7 @@ import { type ConversationStore, type StateBackend, UnknownCursorError } from '.
 import { requireAlike } from '../assertions.js';
 import { createConversation, idsOf, listedIn, openConversation, partsIn, seenIn, turnIn } from '../conversations.js';
 import { part } from '../part.js';
-import { append, contextFrom, contextOf, message, newTenant, purge, START } from '../records.js';
+import { append, contextFrom, contextOf, message, purge, START } from '../records.js';
 import { endingOf, launch } from '../runs.js';
 import type { TestedState } from '../tested-state.js';
 
@@ -13,19 +13,16 @@ const RECORD = { id: 'c', createdAt: START / 1000, metadata: { kind: 'secret' } 
 const PAGE = { limit: 10, order: 'asc' } as const;
 
 /** What clients and turns find in a conversation. */
-export const CONVERSATIONS = part('conversations', 'conversations', ({ openOnce, it, describe, beforeEach }) => {
+export const CONVERSATIONS = part('conversations', 'conversations', ({ share, it, describe, beforeEach }) => {
   let opened: TestedState;
   let backend: StateBackend;
   let store: ConversationStore;
   let tenant: Tenant;
 
-  openOnce((state) => {
-    opened = state;
-    backend = opened.backend;
+  share((state, newcomer) => {
+    [opened, tenant] = [state, newcomer];
+    ({ backend } = opened);
     store = backend.conversations;
-  });
-  beforeEach(() => {
-    tenant = newTenant();
   });
 
   const create = (...itemIds: readonly string[]): Promise<void> => createConversation(backend, tenant, 'c', ...itemIds);

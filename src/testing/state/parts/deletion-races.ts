@@ -4,27 +4,22 @@ import type { Tenant } from '../../../access/index.js';
 import type { ResponseStore } from '../../../state/index.js';
 import { requireAlike } from '../assertions.js';
 import { part } from '../part.js';
-import { append, contextFrom, contextOf, message, newTenant, purge, recordOf } from '../records.js';
+import { append, contextFrom, contextOf, message, purge, recordOf } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
 /** Often enough that every order of steps comes up. */
 const ROUNDS = Array.from({ length: 60 }, (_, round) => String(round).padStart(3, '0'));
 
 /** Deletion at the same time as something else: one of the two was first. */
-export const DELETION_RACES = part('responses', 'deletion at the same time as something else', (suite) => {
-  const { openOnce, beforeEach, it } = suite;
+export const DELETION_RACES = part('responses', 'deletion at the same time as something else', ({ share, it }) => {
   let tenant: Tenant;
   /** The content of the backend before the case: data of other cases. */
   let others: number;
   let opened: TestedState;
   let store: ResponseStore;
 
-  openOnce((state) => {
-    opened = state;
-    store = opened.backend.responses;
-  });
-  beforeEach(async () => {
-    tenant = newTenant();
+  share(async (state, newcomer) => {
+    [opened, store, tenant] = [state, state.backend.responses, newcomer];
     others = await opened.content();
   });
 

@@ -5,25 +5,21 @@ import type { Tenant } from '../../../access/index.js';
 import type { ResponseStore } from '../../../state/index.js';
 import { requireAlike } from '../assertions.js';
 import { part } from '../part.js';
-import { append, contextFrom, contextOf, newTenant, recordOf } from '../records.js';
+import { append, contextFrom, contextOf, recordOf } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
 const PAGE = { limit: 100, order: 'asc' } as const;
 
 /** What is deleted is found no more, and freed as soon as nobody needs it. */
-export const DELETION = part('responses', 'deletion', ({ openOnce, beforeEach, it }) => {
+export const DELETION = part('responses', 'deletion', ({ share, it }) => {
   let tenant: Tenant;
   /** The content of the backend before the case: data of other cases. */
   let others: number;
   let opened: TestedState;
   let store: ResponseStore;
 
-  openOnce((state) => {
-    opened = state;
-    store = opened.backend.responses;
-  });
-  beforeEach(async () => {
-    tenant = newTenant();
+  share(async (state, newcomer) => {
+    [opened, store, tenant] = [state, state.backend.responses, newcomer];
     others = await opened.content();
   });
 

@@ -45,18 +45,15 @@ const TEXTS = [
 ];
 
 /** The events of background responses, as readers and later attempts find them. */
-export const EVENT_LOG = part('log', 'the log of events', ({ openOnce, it, beforeEach }) => {
+export const EVENT_LOG = part('log', 'the log of events', ({ share, it }) => {
   let backend: StateBackend;
   let runs: BackgroundRuns;
   let log: EventLog;
   let tenant: Tenant;
 
-  openOnce((opened) => {
-    ({ backend } = opened);
+  share((opened, newcomer) => {
+    [backend, tenant] = [opened.backend, newcomer];
     ({ runs, log } = backend);
-  });
-  beforeEach(() => {
-    tenant = newTenant();
   });
 
   const appendAll = async (run: Run, ...batches: readonly LogBatch[]): Promise<void> => {

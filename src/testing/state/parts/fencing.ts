@@ -13,7 +13,7 @@ import { LEASE_MS, append, contextFrom, contextOf, message, newTenant, recordOf 
 import type { TestedState } from '../tested-state.js';
 
 /** Responses are saved by who holds the lock of their session, and by nobody after that. */
-export const FENCING = part('locks', 'saving under a lease', ({ openOnce, it, beforeEach }) => {
+export const FENCING = part('locks', 'saving under a lease', ({ share, it }) => {
   let opened: TestedState;
   let store: ResponseStore;
   let tenant: Tenant;
@@ -33,12 +33,8 @@ export const FENCING = part('locks', 'saving under a lease', ({ openOnce, it, be
     assert.equal(await opened.content(), before);
   };
 
-  openOnce((state) => {
-    opened = state;
-    store = opened.backend.responses;
-  });
-  beforeEach(async () => {
-    tenant = newTenant();
+  share(async (state, newcomer) => {
+    [opened, store, tenant] = [state, state.backend.responses, newcomer];
     lease = await acquire();
   });
 

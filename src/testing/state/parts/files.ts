@@ -16,17 +16,15 @@ const PLENTY = { bytes: 1_000_000, files: 100 };
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** Files are kept in pieces, as long as something needs them. */
-export const FILES = part('files', 'files', ({ openOnce, it, describe, beforeEach }) => {
+export const FILES = part('files', 'files', ({ share, it, describe }) => {
   let opened: TestedState;
   let files: FileStore;
   let tenant: Tenant;
 
-  openOnce((state) => {
-    opened = state;
-    if (opened.backend.files === undefined) throw new Error('the backend has no FileStore');
-    files = opened.backend.files;
+  share((state, newcomer) => {
+    if (state.backend.files === undefined) throw new Error('the backend has no FileStore');
+    [opened, files, tenant] = [state, state.backend.files, newcomer];
   });
-  beforeEach(() => (tenant = newTenant()));
 
   const now = (): number => opened.clock.now();
 

@@ -4,7 +4,7 @@ import type { Tenant } from '../../../access/index.js';
 import type { ResponseStore } from '../../../state/index.js';
 import { requireAlike, requireMatch, requireRejection } from '../assertions.js';
 import { part } from '../part.js';
-import { append, contextFrom, contextOf, message, newTenant, purge, type RecordParts, recordOf } from '../records.js';
+import { append, contextFrom, contextOf, message, purge, type RecordParts, recordOf } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
 const PAGE = { limit: 100, order: 'asc' } as const;
@@ -22,19 +22,15 @@ const GIVEN = ['given-1', 'given-2', 'given-3', 'given-4'];
 const CONVERSATION = ['a-in', 'out-1', 'out-2', 'given-1', 'given-2', 'out-3', 'given-3', 'given-4'];
 
 /** Items that a turn was given between its outputs are part of its context. */
-export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ openOnce, beforeEach, it }) => {
+export const GIVEN_ITEMS = part('responses', 'items that a turn was given', ({ share, it }) => {
   let tenant: Tenant;
   /** The content of the backend before the case: data of other cases. */
   let others: number;
   let opened: TestedState;
   let store: ResponseStore;
 
-  openOnce((state) => {
-    opened = state;
-    store = opened.backend.responses;
-  });
-  beforeEach(async () => {
-    tenant = newTenant();
+  share(async (state, newcomer) => {
+    [opened, store, tenant] = [state, state.backend.responses, newcomer];
     others = await opened.content();
   });
 

@@ -50,8 +50,7 @@ export const RUNS_CONCLUDE = part(
     openOnce((state) => {
       opened = state;
       ({ backend } = opened);
-      store = backend.responses;
-      ({ runs } = backend);
+      ({ responses: store, runs } = backend);
       backend.runNotices.subscribe({ ended: (ids) => void ended.push(...ids.filter((id) => id === one)) });
     });
     beforeEach(() => {

@@ -33,8 +33,7 @@ export const RUNS_EXPIRY = part('runs', 'expiry of background responses', ({ ope
   openEach((state) => {
     opened = state;
     ({ backend, clock } = opened);
-    store = backend.responses;
-    ({ runs } = backend);
+    ({ responses: store, runs } = backend);
   });
 
   it('the expiry of a background response never comes before the end', async () => {

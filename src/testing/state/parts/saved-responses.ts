@@ -5,7 +5,7 @@ import type { Item } from '../../../protocol/index.js';
 import type { ResponseRecord, ResponseStore } from '../../../state/index.js';
 import { requireAlike } from '../assertions.js';
 import { part } from '../part.js';
-import { message, newTenant, recordOf } from '../records.js';
+import { message, recordOf } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
 /** Values that a column type, a driver or a copy might not give back as they were. */
@@ -28,17 +28,13 @@ const VALUES: Readonly<Record<string, unknown>> = {
 };
 
 /** What is saved is given back as it was. */
-export const SAVED_RESPONSES = part('responses', 'what is saved', ({ openOnce, it, beforeEach }) => {
+export const SAVED_RESPONSES = part('responses', 'what is saved', ({ share, it }) => {
   let opened: TestedState;
   let store: ResponseStore;
   let tenant: Tenant;
 
-  openOnce((state) => {
-    opened = state;
-    store = opened.backend.responses;
-  });
-  beforeEach(() => {
-    tenant = newTenant();
+  share((state, newcomer) => {
+    [opened, store, tenant] = [state, state.backend.responses, newcomer];
   });
 
   /** As text, because that is what clients get: the order of members counts. */

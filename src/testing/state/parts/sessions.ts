@@ -4,23 +4,20 @@ import type { Tenant } from '../../../access/index.js';
 import type { ResponseStore, SessionStore } from '../../../state/index.js';
 import { requireAlike, requireEntry } from '../assertions.js';
 import { part } from '../part.js';
-import { append, contextFrom, contextOf, newTenant, START } from '../records.js';
+import { append, contextFrom, contextOf, START } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
 /** Sessions have members, and are forked. */
-export const SESSIONS = part('sessions', 'sessions', ({ openOnce, it, beforeEach }) => {
+export const SESSIONS = part('sessions', 'sessions', ({ share, it }) => {
   let opened: TestedState;
   let store: ResponseStore;
   let sessions: SessionStore;
   let tenant: Tenant;
 
-  openOnce((state) => {
-    opened = state;
-    ({ responses: store, sessions } = opened.backend);
-  });
   /** Session `source` has `a`, `b`, `c`, each continuing the one before, made in this order. */
-  beforeEach(async () => {
-    tenant = newTenant();
+  share(async (state, newcomer) => {
+    [opened, tenant] = [state, newcomer];
+    ({ responses: store, sessions } = opened.backend);
     for (const [index, id] of ['a', 'b', 'c'].entries()) {
       const parentId = ['a', 'b'][index - 1] ?? null;
       await append(store, tenant, id, { parentId, sessionId: 'source', createdAt: START / 1000 + index });

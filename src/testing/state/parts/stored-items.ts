@@ -4,21 +4,17 @@ import type { Tenant } from '../../../access/index.js';
 import type { ResponseStore } from '../../../state/index.js';
 import { requireAlike } from '../assertions.js';
 import { part } from '../part.js';
-import { append, message, newTenant, recordOf, START } from '../records.js';
+import { append, message, recordOf, START } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
 /** Items are found by their ids. */
-export const STORED_ITEMS = part('responses', 'stored items', ({ openOnce, it, beforeEach }) => {
+export const STORED_ITEMS = part('responses', 'stored items', ({ share, it }) => {
   let opened: TestedState;
   let store: ResponseStore;
   let tenant: Tenant;
 
-  openOnce((state) => {
-    opened = state;
-    store = opened.backend.responses;
-  });
-  beforeEach(() => {
-    tenant = newTenant();
+  share((state, newcomer) => {
+    [opened, store, tenant] = [state, state.backend.responses, newcomer];
   });
 
   const found = async (...ids: readonly string[]): Promise<readonly string[]> =>

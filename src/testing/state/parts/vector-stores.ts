@@ -44,19 +44,17 @@ export function file(storeId: string, fileId: string, parts: Partial<StoreFile> 
 export const DONE = { status: 'completed', error: null, bytes: 7 } as const;
 
 /** Vector stores and the files in them. */
-export const VECTOR_STORES = part('vectorStores', 'vector stores', ({ openOnce, it, beforeEach, afterEach }) => {
+export const VECTOR_STORES = part('vectorStores', 'vector stores', ({ share, it, afterEach }) => {
   let opened: TestedState;
   let stores: VectorStoreRecords;
   let vectors: VectorIndex;
   let tenant: Tenant;
 
-  openOnce((state) => {
-    opened = state;
-    const { vectorStores, vectors: index } = opened.backend;
+  share((state, newcomer) => {
+    const { vectorStores, vectors: index } = state.backend;
     if (vectorStores === undefined || index === undefined) throw new Error('the backend has no VectorStoreRecords');
-    [stores, vectors] = [vectorStores, index];
+    [opened, stores, vectors, tenant] = [state, vectorStores, index, newcomer];
   });
-  beforeEach(() => (tenant = newTenant()));
   // A file that still waits would be claimed by the next case.
   afterEach(async () => {
     const { data } = await stores.list(tenant, { limit: 100, order: 'asc' });

@@ -19,17 +19,16 @@ const namesOf = (hits: readonly ChunkHit[]): readonly string[] =>
   hits.map(({ storeId, fileId, position }) => `${storeId}/${fileId}/${position}`);
 
 /** Chunks are found by vectors and words, of published documents of the tenant alone. */
-export const VECTORS = part('vectors', 'vectors', ({ openOnce, it, beforeEach }) => {
+export const VECTORS = part('vectors', 'vectors', ({ share, it }) => {
   let vectors: VectorIndex;
   let records: VectorStoreRecords;
   let tenant: Tenant;
 
-  openOnce((opened) => {
-    const { vectors: index, vectorStores } = opened.backend;
+  share(({ backend }, newcomer) => {
+    const { vectors: index, vectorStores } = backend;
     if (index === undefined || vectorStores === undefined) throw new Error('the backend has no VectorIndex');
-    [vectors, records] = [index, vectorStores];
+    [vectors, records, tenant] = [index, vectorStores, newcomer];
   });
-  beforeEach(() => (tenant = newTenant()));
 
   async function add(
     storeId: string,

@@ -8,14 +8,11 @@ import { LEASE_MS, newTenant } from '../records.js';
 import type { TestedState } from '../tested-state.js';
 
 /** The lock of a session has one holder. */
-export const WRITE_LOCK = part('locks', 'the lock on a session', ({ openOnce, it, beforeEach }) => {
+export const WRITE_LOCK = part('locks', 'the lock on a session', ({ share, it }) => {
   let opened: TestedState;
   let tenant: Tenant;
 
-  openOnce((state) => (opened = state));
-  beforeEach(() => {
-    tenant = newTenant();
-  });
+  share((state, newcomer) => ([opened, tenant] = [state, newcomer]));
 
   const tryAcquire = (sessionId = 'session', of = tenant): Promise<WriteLease | undefined> =>
     opened.backend.locks.tryAcquire(of, sessionId, LEASE_MS);
