@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 import { type ProviderKind, SystemRandom } from '../../src/index.js';
 import { ChatCompletionsKind } from '../../src/providers/routing/chat-completions-kind.js';
-import { readProvidersFile } from '../../src/providers/routing/read-providers-file.js';
+import { readProvidersFile } from '../../src/providers/routing/create-providers.js';
 import { ResponsesKind } from '../../src/providers/routing/responses-kind.js';
 import { FakeClock, SequentialIdGenerator } from '../../src/testing/index.js';
 import { itWith } from '../support/tests-with-programs.js';

@@ -1,17 +1,24 @@
 import { objectSchema } from '../../config/index.js';
 import type { IdGenerator } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { type Capabilities, capabilitiesOf, DIALECTS, omittedBy } from '../chat-completions/capabilities.js';
+import {
+  type Capabilities,
+  capabilitiesOf,
+  type Dialect,
+  DIALECTS,
+  omittedBy,
+} from '../chat-completions/capabilities.js';
 import { type ChatCompletionsOptions, ChatCompletionsProvider } from '../chat-completions/chat-completions.provider.js';
 import { type ProviderEntry, ProviderKind } from '../provider-kind.js';
+import { flag, milliseconds, oneOf } from './schema-parts.js';
 import {
-  CAPABILITY_NAMES,
-  CAPABILITY_SCHEMAS,
-  type ChatCompletionsEntry,
-  REASONING_TAGS,
-} from './chat-completions-entry.js';
-import { milliseconds } from './schema-parts.js';
-import { checkServer, secretsOfServer, SERVER_MEMBERS, toAddress, toEmbeddingOptions } from './server-entry.js';
+  checkServer,
+  secretsOfServer,
+  SERVER_MEMBERS,
+  type ServerEntry,
+  toAddress,
+  toEmbeddingOptions,
+} from './server-entry.js';
 
 const DEFAULT_TIMEOUTS = { connectMs: 10_000, firstByteMs: 180_000, idleMs: 120_000, wholeMs: 600_000 };
 
@@ -68,6 +75,64 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 const NAMES = { vital: new Set(['model', 'messages', 'stream']), reserved: RESERVED_NAMES };
+
+/** An entry of PROVIDERS_FILE for a Chat Completions server. */
+interface ChatCompletionsEntry extends ServerEntry {
+  readonly dialect?: Dialect;
+  readonly reasoning_tags?: readonly string[];
+  readonly timeouts?: {
+    readonly connect_ms?: number;
+    readonly first_byte_ms?: number;
+    readonly idle_ms?: number;
+    readonly whole_ms?: number;
+  };
+  readonly capabilities?: Readonly<Record<string, unknown>>;
+}
+
+/** The JSON Schema of `reasoning_tags`. */
+const REASONING_TAGS = {
+  type: 'array',
+  items: {
+    type: 'string',
+    pattern: '^[A-Za-z][\\w:.-]{0,63}$',
+    description: 'must be the name of a tag, without brackets',
+  },
+  minItems: 1,
+  uniqueItems: true,
+};
+
+/** `system_role` for `systemRole`. */
+type EntryName<Name extends string> = Name extends `${infer Letter}${infer Rest}`
+  ? `${Letter extends Lowercase<Letter> ? Letter : `_${Lowercase<Letter>}`}${EntryName<Rest>}`
+  : '';
+
+/** The JSON Schemas of the members of `capabilities`. */
+const CAPABILITY_SCHEMAS: Readonly<Record<EntryName<keyof Capabilities>, object>> = {
+  developer_role: flag,
+  system_role: oneOf('anywhere', 'first', 'none'),
+  role_order: oneOf('any', 'alternating'),
+  images: flag,
+  audio: flag,
+  files: flag,
+  tools: flag,
+  strict_tools: flag,
+  allowed_tools: flag,
+  named_tool_choice: flag,
+  tool_images: flag,
+  tool_names: flag,
+  call_ids: oneOf('any', 'nine'),
+  structured_output: oneOf('json_schema', 'json_object', 'none'),
+  reasoning_switch: oneOf('reasoning_effort', 'reasoning', 'enable_thinking', 'thinking', 'none'),
+  reasoning_replay: oneOf('reasoning_content', 'reasoning', 'none'),
+  reasoning_on_calls: flag,
+  prompt_cache: flag,
+  verbosity: flag,
+  max_tokens_field: oneOf('max_tokens', 'max_completion_tokens'),
+  stream_usage: flag,
+  whole_answers: oneOf('always', 'bounded', 'never'),
+  malformed_calls: oneOf('incomplete', 'pass'),
+  token_count: oneOf('tokenize', 'input_tokens', 'none'),
+};
 
 /** The kind `chat-completions`: servers with OpenAI's Chat Completions API. */
 export class ChatCompletionsKind extends ProviderKind {
@@ -133,6 +198,6 @@ function toProviderOptions(
 }
 
 function toCapabilities(entry: Readonly<Record<string, unknown>>): Partial<Capabilities> {
-  const names: Readonly<Record<string, string>> = CAPABILITY_NAMES;
-  return Object.fromEntries(Object.entries(entry).map(([name, value]) => [names[name] ?? name, value]));
+  const toName = (name: string): string => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(Object.entries(entry).map(([name, value]) => [toName(name), value]));
 }

@@ -4,7 +4,7 @@ import { Environment } from '../../config/index.js';
 import { IdGenerator } from '../../protocol/index.js';
 import { Clock } from '../../time/index.js';
 import { PROVIDER_KINDS, type ProviderKind } from '../provider-kind.js';
-import type { Configuration } from './configuration.js';
+import type { Configuration } from './create-providers.js';
 import { DEFAULT_KIND } from './providers-file.js';
 import { Random } from './random.js';
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 
 import type { ResponsesOptions } from '../responses/options.js';
 import { PROFILES } from '../responses/profile.js';
-import type { ResponsesEntry } from './responses-entry.js';
-import { responsesOptions, toResponsesOptions } from './to-responses-options.js';
+import type { ResponsesEntry } from './responses-kind.js';
+import { responsesOptions, toResponsesOptions } from './responses-kind.js';
 
 const SERVER = { base_url: 'https://api.example.com/v1/', api_key: 'sk-top-secret' };
 
