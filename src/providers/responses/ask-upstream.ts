@@ -19,7 +19,7 @@ import { FailureReport } from './failure-report.js';
 import type { Session } from './sessions.js';
 import { AnswerRefusedError, type Exchange, type UpstreamHeaders } from './transport/exchange.js';
 import { openFixture } from './transport/open-fixture.js';
-import { openSse } from './transport/open-sse.js';
+import { openSse } from './transport/sse-exchange.js';
 import type { UpstreamSocket } from './transport/upstream-socket.js';
 import type { Upstream } from './upstream.js';
 import { type Remedy, UpstreamError } from './upstream-error.js';

@@ -13,7 +13,7 @@ import { FakeClock } from '../../../testing/index.js';
 import { UpstreamClient } from '../../upstream-http/upstream-client.js';
 import type { UpstreamError } from '../upstream-error.js';
 import { AnswerRefusedError, type Exchange } from './exchange.js';
-import { openSse, type SseRequest } from './open-sse.js';
+import { openSse, type SseRequest } from './sse-exchange.js';
 
 const CREATED = '{"type":"response.created"}';
 const DELTA = '{"type":"response.output_text.delta"}';
