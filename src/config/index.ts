@@ -22,4 +22,3 @@ export * from './reloaded-file.js';
 export * from './unread-variables.js';
 export * from './variable-source.js';
 export * from './variables.js';
-export * from './watched-file.js';

@@ -1,9 +1,10 @@
-import { digestOfKey, faultOfSealKeys, hasCredentials } from './keys.js';
+import { isIP } from 'node:net';
+
+import { hostOf, isLoopback, isNetwork, isPublicAddress, isSafeUrl } from './addresses.js';
 import { Environment } from './environment.js';
-import { isLoopback, isNetwork, isSafeUrl } from './addresses.js';
+import { digestOfKey, faultOfSealKeys, hasCredentials } from './keys.js';
 import { readVariables, type VariableCheck, type Variables } from './read-variables.js';
 import { faultOfRedisUrl } from './redis-url.js';
-import { faultOfWebhookSecret, faultOfWebhookUrl } from './webhook-endpoint.js';
 import { HIGHEST_PORT } from './variables.js';
 
 /** Backends whose state belongs to one process, and what more of them would do. */
@@ -241,4 +242,33 @@ function isDatabaseUrl(text: string): boolean {
 /** Reads and checks the environment. Throws EnvironmentError with all violations. */
 export function readEnvironment(variables: Variables): Environment {
   return readVariables(Environment, variables, CHECKS);
+}
+
+/** Shortest key in bytes that Standard Webhooks allows. */
+const SHORTEST_KEY = 24;
+
+const SECRET_PREFIX = 'whsec_';
+
+/** What WEBHOOK_URL should be instead, or undefined. The URL is never quoted: it may hold a token. */
+function faultOfWebhookUrl(text: string, allowsLoopback: boolean): string | undefined {
+  const url = URL.parse(text);
+  if (url === null) return 'expected a URL such as https://app.example.com/webhooks.';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user or a password.';
+  const host = hostOf(url);
+  if (isLoopback(host)) {
+    if (!allowsLoopback) return 'a loopback address is only allowed with WEBHOOK_ALLOW_LOOPBACK=true.';
+    return /^https?:$/.test(url.protocol) ? undefined : 'expected https:// or http://.';
+  }
+  if (url.protocol !== 'https:') return 'expected https://.';
+  if (isIP(host) !== 0 && !isPublicAddress(host)) return 'must not be a private or reserved address.';
+  return undefined;
+}
+
+/** What WEBHOOK_SECRET should be instead, or undefined. It is never quoted. */
+function faultOfWebhookSecret(secret: string): string | undefined {
+  const base64 = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : '';
+  const key = Buffer.from(base64, 'base64');
+  // Buffer skips what is not base64.
+  if (key.toString('base64') === base64 && key.byteLength >= SHORTEST_KEY) return undefined;
+  return `expected ${SECRET_PREFIX} and at least ${SHORTEST_KEY} bytes in base64 for WEBHOOK_URL, such as "${SECRET_PREFIX}$(openssl rand -base64 32)".`;
 }
