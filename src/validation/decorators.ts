@@ -1,4 +1,4 @@
-import { ValidateBy, ValidateIf } from 'class-validator';
+import { IsNumber, IsOptional, Max, Min, ValidateBy, ValidateIf } from 'class-validator';
 import type { Check } from './check.js';
 
 /** The constraint name of `Satisfies`; the check itself is the constraint's first argument. */
@@ -27,6 +27,14 @@ export function Satisfies(check: Check): PropertyDecorator {
 /** A required property that may be null; `IsOptional` is for properties that may also be absent. */
 export function IsNullable(): PropertyDecorator {
   return ValidateIf(isNotNull);
+}
+
+/** A number from `least` to `most`, which may be null or absent. */
+export function OptionalNumber(least: number, most: number): PropertyDecorator {
+  const rules = [Max(most), Min(least), IsNumber(), IsOptional()];
+  return (target, property) => {
+    for (const rule of rules) rule(target, property);
+  };
 }
 
 /** A class whose objects have no other members when unknown parameters are rejected. */

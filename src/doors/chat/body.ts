@@ -4,7 +4,6 @@ import {
   IsBoolean,
   IsIn,
   IsInt,
-  IsNumber,
   IsObject,
   IsOptional,
   IsString,
@@ -20,6 +19,7 @@ import {
   described,
   listOf,
   nested,
+  OptionalNumber,
   Satisfies,
   stringOr,
   tooLong,
@@ -186,28 +186,16 @@ export class ChatCompletionBody {
   @IsIn(['text', 'audio'], { each: true })
   readonly modalities?: readonly string[] | null;
 
-  @IsOptional()
-  @IsNumber()
-  @Min(0)
-  @Max(2)
+  @OptionalNumber(0, 2)
   readonly temperature?: number | null;
 
-  @IsOptional()
-  @IsNumber()
-  @Min(0)
-  @Max(1)
+  @OptionalNumber(0, 1)
   readonly top_p?: number | null;
 
-  @IsOptional()
-  @IsNumber()
-  @Min(-2)
-  @Max(2)
+  @OptionalNumber(-2, 2)
   readonly presence_penalty?: number | null;
 
-  @IsOptional()
-  @IsNumber()
-  @Min(-2)
-  @Max(2)
+  @OptionalNumber(-2, 2)
   readonly frequency_penalty?: number | null;
 
   @IsOptional()

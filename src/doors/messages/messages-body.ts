@@ -6,19 +6,27 @@ import {
   IsBoolean,
   IsIn,
   IsInt,
-  IsNumber,
   IsObject,
   IsOptional,
   IsString,
   Matches,
-  Max,
   MaxLength,
   Min,
   MinLength,
 } from 'class-validator';
 import { LONGEST_MODEL } from '../../protocol/index.js';
 
-import { Closed, described, isObject, listOf, nested, Satisfies, schemaOf, unionBy } from '../../validation/index.js';
+import {
+  Closed,
+  described,
+  isObject,
+  listOf,
+  nested,
+  OptionalNumber,
+  Satisfies,
+  schemaOf,
+  unionBy,
+} from '../../validation/index.js';
 import { LONGEST_STOP } from '../stop-scanner.js';
 import { isToolset, server, toolset } from './mcp-servers.js';
 import { message, texts } from './message-blocks.js';
@@ -280,16 +288,10 @@ export class MessagesBody extends CountTokensBody {
   @IsBoolean()
   readonly stream?: boolean | null;
 
-  @IsOptional()
-  @IsNumber()
-  @Min(0)
-  @Max(1)
+  @OptionalNumber(0, 1)
   readonly temperature?: number | null;
 
-  @IsOptional()
-  @IsNumber()
-  @Min(0)
-  @Max(1)
+  @OptionalNumber(0, 1)
   readonly top_p?: number | null;
 
   @IsOptional()

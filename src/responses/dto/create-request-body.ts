@@ -1,16 +1,4 @@
-import {
-  Allow,
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsInt,
-  IsNumber,
-  IsOptional,
-  IsString,
-  Max,
-  MaxLength,
-  Min,
-} from 'class-validator';
+import { Allow, IsArray, IsBoolean, IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
 
 import { LONGEST_MODEL } from '../../protocol/index.js';
 import {
@@ -22,6 +10,7 @@ import {
   integer,
   listOf,
   nested,
+  OptionalNumber,
   Satisfies,
   tooManyElements,
 } from '../../validation/index.js';
@@ -129,28 +118,16 @@ export class CreateRequestBody extends ModelMember {
   @Satisfies(nested(TextConfig))
   readonly text?: TextConfig | null;
 
-  @IsOptional()
-  @IsNumber()
-  @Min(0)
-  @Max(2)
+  @OptionalNumber(0, 2)
   readonly temperature?: number | null;
 
-  @IsOptional()
-  @IsNumber()
-  @Min(0)
-  @Max(1)
+  @OptionalNumber(0, 1)
   readonly top_p?: number | null;
 
-  @IsOptional()
-  @IsNumber()
-  @Min(-2)
-  @Max(2)
+  @OptionalNumber(-2, 2)
   readonly presence_penalty?: number | null;
 
-  @IsOptional()
-  @IsNumber()
-  @Min(-2)
-  @Max(2)
+  @OptionalNumber(-2, 2)
   readonly frequency_penalty?: number | null;
 
   @IsOptional()
