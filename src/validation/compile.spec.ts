@@ -19,7 +19,7 @@ import {
   MinLength,
   validateSync,
 } from 'class-validator';
-import { ApiError } from '../protocol/index.js';
+import { refusalOf } from '../../test/support/violation-of.js';
 import {
   Closed,
   compile,
@@ -111,13 +111,7 @@ const validate = compile(Vehicle);
 const bicycle = { name: 'bike', anything: 0, fast: null };
 
 function violationOf(value: unknown, unknownParameters: 'ignore' | 'reject' = 'reject'): unknown {
-  try {
-    validate(value, { unknownParameters });
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return [error.status, error.code, error.param, error.message];
-  }
-  return null;
+  return refusalOf(() => validate(value, { unknownParameters }));
 }
 
 describe('compile', () => {

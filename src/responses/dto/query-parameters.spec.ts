@@ -1,19 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { ApiError } from '../../protocol/index.js';
+import { refusalOf } from '../../../test/support/violation-of.js';
 import { validateDeleteQuery, validateItemsQuery, validateRetrieveQuery } from './index.js';
 
 const IMAGE = 'message.input_image.image_url';
 const LOGPROBS = 'message.output_text.logprobs';
-
-function violationOf(call: () => unknown): unknown {
-  try {
-    call();
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error;
-    return [error.status, error.code, error.param, error.message];
-  }
-  return null;
-}
 
 describe(validateItemsQuery, () => {
   it.each<[Record<string, unknown>, object]>([
@@ -92,11 +82,11 @@ describe(validateItemsQuery, () => {
       "Mutually exclusive parameters: 'after' and 'before'. A page begins or ends at a cursor, not both.",
     ],
   ])('validateItemsQuery refuses %j', (query, code, param, message) => {
-    expect(violationOf(() => validateItemsQuery(query))).toEqual([400, code, param, message]);
+    expect(refusalOf(() => validateItemsQuery(query))).toEqual([400, code, param, message]);
   });
 
   it('validateItemsQuery names the element of include that it does not know', () => {
-    expect(violationOf(() => validateItemsQuery({ include: [IMAGE, 'x'] }))).toContain('include[1]');
+    expect(refusalOf(() => validateItemsQuery({ include: [IMAGE, 'x'] }))).toContain('include[1]');
   });
 });
 
@@ -144,7 +134,7 @@ describe(validateRetrieveQuery, () => {
     ],
     [{ starting_after: '0' }, null, 'starting_after', "'starting_after' is only allowed when 'stream' is true."],
   ])('validateRetrieveQuery refuses %j', (query, code, param, message) => {
-    expect(violationOf(() => validateRetrieveQuery(query))).toEqual([400, code, param, message]);
+    expect(refusalOf(() => validateRetrieveQuery(query))).toEqual([400, code, param, message]);
   });
 });
 
@@ -160,6 +150,6 @@ describe(validateDeleteQuery, () => {
   it.each(['', '1', 'yes', 'TRUE', ['true', 'true']])('validateDeleteQuery refuses %j', (cascade) => {
     const kind = Array.isArray(cascade) ? 'an array' : 'a string';
     const message = `Invalid type for 'cascade': expected a boolean, but got ${kind} instead.`;
-    expect(violationOf(() => validateDeleteQuery({ cascade }))).toEqual([400, 'invalid_type', 'cascade', message]);
+    expect(refusalOf(() => validateDeleteQuery({ cascade }))).toEqual([400, 'invalid_type', 'cascade', message]);
   });
 });
