@@ -3,6 +3,8 @@ import type * as Sdk from '@opentelemetry/sdk-metrics';
 import type { DataPoint, Histogram, MetricData } from '@opentelemetry/sdk-metrics';
 import type { MetricObjectWithValues, MetricValue, MetricValueWithName } from 'prom-client';
 
+import { toHrTime } from '../tracing/index.js';
+
 /** A metric as prom-client gives it. */
 export type Registered = MetricObjectWithValues<MetricValue<string>>;
 
@@ -69,8 +71,4 @@ function toHistograms(samples: readonly MetricValueWithName<string>[], period: P
 
 function toPoint<T>(labels: Labels, value: T, { from, to }: Period): DataPoint<T> {
   return { startTime: toHrTime(from), endTime: toHrTime(to), attributes: { ...labels }, value };
-}
-
-function toHrTime(ms: number): Api.HrTime {
-  return [Math.trunc(ms / 1000), (ms % 1000) * 1_000_000];
 }

@@ -1,3 +1,4 @@
+import type { HrTime } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 
 import type { Environment } from '../../config/index.js';
@@ -16,4 +17,9 @@ export async function describeService(
   return defaultResource()
     .merge(detectResources({ detectors }))
     .merge(resourceFromAttributes({ 'service.name': OTEL_SERVICE_NAME }));
+}
+
+/** Milliseconds as OpenTelemetry counts time: whole seconds, and nanoseconds. */
+export function toHrTime(ms: number): HrTime {
+  return [Math.trunc(ms / 1000), (ms % 1000) * 1_000_000];
 }

@@ -1,9 +1,10 @@
-import type { Attributes, HrTime, SpanContext } from '@opentelemetry/api';
+import type { Attributes, SpanContext } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 
 import { readVersion } from '../../read-version.js';
 import { type ToolRun, TurnObserver, type TurnRecord } from '../../responses/index.js';
+import { toHrTime } from './describe-service.js';
 import { childSpanId, type SpanIds, spanIdsOf } from './span-ids.js';
 
 /** The numbers of OpenTelemetry; its package is only loaded when traces are on. */
@@ -143,8 +144,4 @@ function attributesOf(record: TurnRecord): Attributes {
       ? {}
       : { 'gen_ai.usage.input_tokens': usage.input_tokens, 'gen_ai.usage.output_tokens': usage.output_tokens }),
   };
-}
-
-function toHrTime(ms: number): HrTime {
-  return [Math.trunc(ms / 1000), (ms % 1000) * 1_000_000];
 }
