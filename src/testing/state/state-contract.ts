@@ -6,7 +6,6 @@ import { CHAINS } from './parts/chains.js';
 import { CONVERSATION_FENCING } from './parts/conversation-fencing.js';
 import { CONVERSATIONS } from './parts/conversations.js';
 import { DELETED_CONVERSATIONS } from './parts/deleted-conversations.js';
-import { DELETION_RACES } from './parts/deletion-races.js';
 import { DELETION } from './parts/deletion.js';
 import { EVENT_LOG } from './parts/event-log.js';
 import { EXPIRY } from './parts/expiry.js';
@@ -51,7 +50,6 @@ const PARTS = [
   STORED_ITEMS,
   GIVEN_ITEMS,
   DELETION,
-  DELETION_RACES,
   EXPIRY,
   ODD_NAMES,
   TENANTS,

@@ -5,8 +5,11 @@ import type { Tenant } from '../../../access/index.js';
 import type { ResponseStore } from '../../../state/index.js';
 import { requireAlike } from '../assertions.js';
 import { part } from '../part.js';
-import { append, contextFrom, contextOf, recordOf } from '../records.js';
+import { append, contextFrom, contextOf, message, purge, recordOf } from '../records.js';
 import type { TestedState } from '../tested-state.js';
+
+/** Often enough that every order of steps comes up. */
+const ROUNDS = Array.from({ length: 60 }, (_, round) => String(round).padStart(3, '0'));
 
 const PAGE = { limit: 100, order: 'asc' } as const;
 
@@ -25,6 +28,13 @@ export const DELETION = part('responses', 'deletion', ({ share, it }) => {
 
   const remove = (id: string): Promise<number> => store.delete(tenant, id, { cascade: false });
   const removeTree = (id: string): Promise<number> => store.delete(tenant, id, { cascade: true });
+  /** Expects that a purge leaves nothing of this case, also where another call was in the way of a deletion. */
+  const expectNothingKept = async (): Promise<void> => {
+    await purge(store);
+    assert.equal(await opened.content(), others);
+  };
+  const saveChild = async (id: string, parentId: string): Promise<void> =>
+    store.save(tenant, recordOf(id, { parentId, inherited: contextFrom(parentId).map((item) => message(item)) }));
   /** Saves responses, each continuing the one before. */
   const appendAll = async (...ids: readonly string[]): Promise<void> => {
     for (const [index, id] of ids.entries()) await append(store, tenant, id, { parentId: ids[index - 1] ?? null });
@@ -155,5 +165,77 @@ export const DELETION = part('responses', 'deletion', ({ share, it }) => {
       );
       assert.equal(await opened.backend.sessions.hasAtLeast(tenant, sessionId, 2), false);
     }
+  });
+
+  // At the same time as something else: one of the two was first.
+
+  it('a deletion leaves a child that is saved meanwhile with its whole conversation', async () => {
+    await Promise.all(
+      ROUNDS.map(async (round) => {
+        const [parent, child] = [`parent-${round}`, `child-${round}`];
+        await append(store, tenant, parent);
+        await Promise.all([saveChild(child, parent), remove(parent)]);
+        assert.equal(await store.get(tenant, parent), undefined);
+        requireAlike(await contextOf(store, tenant, child), contextFrom(parent, child));
+        await remove(child);
+      }),
+    );
+    await expectNothingKept();
+  });
+
+  it('a deletion leaves a child that is saved during a cascade whole, or takes it along', async () => {
+    await Promise.all(
+      ROUNDS.map(async (round) => {
+        const [root, parent, child] = [`root-${round}`, `parent-${round}`, `child-${round}`];
+        await append(store, tenant, root);
+        await append(store, tenant, parent, { parentId: root });
+        const inherited = contextFrom(root, parent).map((item) => message(item));
+        await Promise.all([store.save(tenant, recordOf(child, { parentId: parent, inherited })), removeTree(root)]);
+        const context = await contextOf(store, tenant, child);
+        if (context !== undefined) requireAlike(context, contextFrom(root, parent, child));
+        await remove(child);
+      }),
+    );
+    await expectNothingKept();
+  });
+
+  it('a deletion frees a parent and its child that go at once', async () => {
+    await Promise.all(
+      ROUNDS.map(async (round) => {
+        const [parent, child] = [`parent-${round}`, `child-${round}`];
+        await append(store, tenant, parent);
+        await append(store, tenant, child, { parentId: parent });
+        requireAlike(await Promise.all([remove(parent), remove(child)]), [1, 1]);
+      }),
+    );
+    await expectNothingKept();
+  });
+
+  it('a deletion frees a deleted response whose last descendants go at once', async () => {
+    await Promise.all(
+      ROUNDS.map(async (round) => {
+        const root = `root-${round}`;
+        const children = ['x', 'y', 'z'].map((name) => `${name}-${round}`);
+        await append(store, tenant, root);
+        for (const child of children) await append(store, tenant, child, { parentId: root });
+        await remove(root);
+        await Promise.all(children.map(remove));
+      }),
+    );
+    await expectNothingKept();
+  });
+
+  it('a deletion deletes once, however many want it', async () => {
+    await Promise.all(
+      ROUNDS.slice(0, 20).map(async (round) => {
+        await append(store, tenant, round);
+        const counts = await Promise.all(Array.from({ length: 5 }, () => remove(round)));
+        assert.equal(
+          counts.reduce((sum, count) => sum + count),
+          1,
+        );
+      }),
+    );
+    await expectNothingKept();
   });
 });
