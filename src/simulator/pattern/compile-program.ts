@@ -1,5 +1,5 @@
 import type { CharacterSet } from './character-set.js';
-import type { EdgeNode, PatternNode, ReferenceNode, RepeatNode } from './pattern-node.js';
+import type { EdgeNode, PatternNode, ReferenceNode, RepeatNode } from './parse-pattern.js';
 
 /** A pattern as instructions for `runProgram`. */
 export interface Program {

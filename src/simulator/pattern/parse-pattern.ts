@@ -1,6 +1,45 @@
 import { type CharacterFlags, type CharacterSet, setOfCharacter, setOfSource } from './character-set.js';
-import { listGroups, readName } from './list-groups.js';
-import type { EdgeNode, PatternNode } from './pattern-node.js';
+
+/** A part of a regular expression. */
+export type PatternNode =
+  | { readonly type: 'character'; readonly set: CharacterSet }
+  | { readonly type: 'sequence'; readonly parts: readonly PatternNode[] }
+  | { readonly type: 'choice'; readonly options: readonly PatternNode[] }
+  | { readonly type: 'capture'; readonly capture: number; readonly body: PatternNode }
+  | RepeatNode
+  | { readonly type: 'look'; readonly isBehind: boolean; readonly isNegative: boolean; readonly body: PatternNode }
+  | EdgeNode
+  | ReferenceNode;
+
+/** `body` several times. */
+export interface RepeatNode {
+  readonly type: 'repeat';
+  readonly body: PatternNode;
+  readonly least: number;
+  readonly most: number;
+  readonly isLazy: boolean;
+  /** The captures in the body, which each repetition forgets: from the first on, before the last. */
+  readonly captures: readonly [first: number, end: number];
+}
+
+/** A place between two characters. */
+export interface EdgeNode {
+  readonly type: 'edge';
+  readonly edge: 'start' | 'end' | 'word' | 'noWord';
+  /** The flag `m`. */
+  readonly multiline: boolean;
+  /** The characters of words. */
+  readonly word: CharacterSet;
+}
+
+/** What a group has captured, once more. */
+export interface ReferenceNode {
+  readonly type: 'reference';
+  /** Several groups may have one name; one of them has captured something at most. */
+  readonly captures: readonly number[];
+  /** The characters that are the same as one, by `i`. */
+  readonly same: (code: number) => CharacterSet;
+}
 
 /** Groups within groups. */
 const MOST_LEVELS = 250;
@@ -166,4 +205,32 @@ const MODIFIERS: Readonly<Record<string, keyof Modifiers>> = { i: 'ignoreCase', 
 
 function toCount(digits: string): number {
   return Math.min(Number(digits), MOST_REPETITIONS);
+}
+
+/** Whatever may hold a parenthesis that is no group; and groups that capture, with their names. */
+const TOKEN = /\\[^]|\[(?:[^\]\\]|\\[^])*\]|\((?!\?)|\(\?<(?![=!])([^>]*)>/g;
+
+/** The groups of a pattern that capture, and their numbers by name; parts of a choice may have groups of the same name. */
+export function listGroups(source: string): {
+  readonly count: number;
+  readonly names: ReadonlyMap<string, readonly number[]>;
+} {
+  const names = new Map<string, number[]>();
+  let count = 0;
+  for (const [token, name] of source.matchAll(TOKEN)) {
+    if (!token.startsWith('(')) continue;
+    count += 1;
+    if (name === undefined) continue;
+    const numbers = names.get(readName(name));
+    if (numbers === undefined) names.set(readName(name), [count]);
+    else numbers.push(count);
+  }
+  return { count, names };
+}
+
+/** The name of a group, whose characters may be written as escapes. */
+function readName(name: string): string {
+  return name.replaceAll(/\\u(?:\{([^}]*)\}|(.{4}))/g, (_, long?: string, short?: string) =>
+    String.fromCodePoint(parseInt(long ?? short ?? '', 16)),
+  );
 }

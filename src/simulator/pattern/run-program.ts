@@ -1,7 +1,7 @@
 import { spend, TooMuchWork } from '../work.js';
 import type { CharacterSet } from './character-set.js';
 import type { CharactersInstruction, Instruction, Program, RepeatInstruction } from './compile-program.js';
-import type { EdgeNode, ReferenceNode } from './pattern-node.js';
+import type { EdgeNode, ReferenceNode } from './parse-pattern.js';
 
 const TOO_MUCH = 'A pattern in it takes too many steps to match.';
 /** Numbers that a match may keep to return to: some MB. */

@@ -2,19 +2,24 @@ import type { SeededRandom } from '../seeded-random.js';
 import { spend } from '../work.js';
 import type { WorkCounter } from './count-work.js';
 import { drawValue, REQUIRED_ONLY } from './draw-value.js';
-import { joinSchemas, matchPatterns } from './pattern-properties.js';
-import type { PatternProperty, PlainDocument, PlainSchema } from './plain-document.js';
+import {
+  joinSchemas,
+  matchPatterns,
+  type PatternProperty,
+  type PlainDocument,
+  type PlainSchema,
+} from './plain-document.js';
 import {
   isSchemaObject,
   listAlternatives,
   NoValue,
+  type SchemaObject,
   toEntries,
   toList,
   toNumber,
   toStrings,
   toTypes,
 } from './schema-parts.js';
-import type { SchemaObject } from './schema-parts.js';
 
 /** Maximum number of subschemas to narrow for one value. */
 const MOST_STEPS = 5000;

@@ -1,19 +1,18 @@
 import type { Pattern } from '../pattern/pattern.js';
 import { spend, TooMuchWork } from '../work.js';
-import { settlePatterns } from './pattern-properties.js';
-import type { PatternProperty, PlainDocument, PlainSchema } from './plain-document.js';
+import { type PatternProperty, type PlainDocument, type PlainSchema, settlePatterns } from './plain-document.js';
 import {
   isSchemaObject,
   listAlternatives,
   MOST_LEVELS,
   NestsTooDeeply,
   NoValue,
+  type SchemaObject,
   toEntries,
   toList,
   toNumber,
   toTypes,
 } from './schema-parts.js';
-import type { SchemaObject } from './schema-parts.js';
 import { compilePattern } from './schema-pattern.js';
 
 const SCHEMA_STEPS = 20;
