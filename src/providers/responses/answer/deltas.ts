@@ -64,14 +64,25 @@ const text: Handler = (answer, event) => {
   else answer.write({ type: 'text', delta, logprobs: logprobs as readonly Logprob[], part, key });
 };
 
-const refusal: Handler = (answer, event) => {
-  const delta = deltaOf(answer, event);
-  const item = delta === undefined ? undefined : textItemOf(answer, event, 'message');
-  if (delta === undefined || item === undefined) return;
-  const part = item.messagePart(event.content_index, 'refusal');
-  if (part === null) answer.leaveOut(`'${event.type}' of an earlier part`);
-  else answer.write({ type: 'refusal', delta, part, key: item.key });
-};
+/** Deltas of other texts of an item, with the part that takes them; null if none does. */
+function textsOf(
+  itemType: 'message' | 'reasoning',
+  type: 'refusal' | 'reasoning' | 'reasoning_summary',
+  partOf: (item: ItemProgress, event: ForeignEvent) => number | null,
+): Handler {
+  return (answer, event) => {
+    const delta = deltaOf(answer, event);
+    const item = delta === undefined ? undefined : textItemOf(answer, event, itemType);
+    if (delta === undefined || item === undefined) return;
+    const part = partOf(item, event);
+    if (part === null) answer.leaveOut(`'${event.type}' of an earlier part`);
+    else answer.write({ type, delta, part, key: item.key });
+  };
+}
+
+const refusal = textsOf('message', 'refusal', (item, event) => item.messagePart(event.content_index, 'refusal'));
+const reasoning = textsOf('reasoning', 'reasoning', (item, event) => item.reasoningPart(event.content_index));
+const summary = textsOf('reasoning', 'reasoning_summary', (item, event) => item.summaryPart(event.summary_index));
 
 const annotation: Handler = (answer, event) => {
   const item = itemOf(answer, event, 'message');
@@ -79,24 +90,6 @@ const annotation: Handler = (answer, event) => {
   const { annotation: value, content_index: part, annotation_index: index } = event;
   if (!isObject(value) || !item.takesAnnotation(part, index)) answer.drop();
   else answer.write({ type: 'annotation', annotation: value as unknown as Annotation, key: item.key });
-};
-
-const reasoning: Handler = (answer, event) => {
-  const delta = deltaOf(answer, event);
-  const item = delta === undefined ? undefined : textItemOf(answer, event, 'reasoning');
-  if (delta === undefined || item === undefined) return;
-  const part = item.reasoningPart(event.content_index);
-  if (part === null) answer.leaveOut(`'${event.type}' of an earlier part`);
-  else answer.write({ type: 'reasoning', delta, part, key: item.key });
-};
-
-const summary: Handler = (answer, event) => {
-  const delta = deltaOf(answer, event);
-  const item = delta === undefined ? undefined : textItemOf(answer, event, 'reasoning');
-  if (delta === undefined || item === undefined) return;
-  const part = item.summaryPart(event.summary_index);
-  if (part === null) answer.leaveOut(`'${event.type}' of an earlier part`);
-  else answer.write({ type: 'reasoning_summary', delta, part, key: item.key });
 };
 
 /** The call of a type that an event of a payload means; without an index and an id, the last open one. */
