@@ -133,7 +133,9 @@ export function stringOr({ kind, check, expected, maxLength = Infinity }: String
  *
  * @param otherwise checks unknown variants; without it they are violations
  */
-export function unionBy(member: string, variants: ReadonlyMap<string, Check>, otherwise?: Check): Check {
+export function unionBy(member: string, choices: Readonly<Record<string, Check>>, otherwise?: Check): Check {
+  // A client may name the variant `constructor`.
+  const variants = new Map(Object.entries(choices));
   const names = [...variants.keys()];
   const union: Check = (value, options) => {
     if (!isObject(value)) return wrongType('an object', value);

@@ -52,14 +52,7 @@ class Motor {
   cooler!: object;
 }
 
-const vehiclePart = unionBy(
-  'kind',
-  new Map([
-    ['wheel', nested(Wheel)],
-    ['engine', nested(Engine)],
-    ['motor', nested(Motor)],
-  ]),
-);
+const vehiclePart = unionBy('kind', { wheel: nested(Wheel), engine: nested(Engine), motor: nested(Motor) });
 
 @Closed()
 class Vehicle {

@@ -34,13 +34,7 @@ class Branch {
   parts!: object[];
 }
 
-const part: Check = unionBy(
-  'kind',
-  new Map([
-    ['leaf', nested(Leaf)],
-    ['branch', nested(Branch)],
-  ]),
-);
+const part: Check = unionBy('kind', { leaf: nested(Leaf), branch: nested(Branch) });
 
 const describeIn = (check: Check) => {
   const definitions = new Definitions('#/');

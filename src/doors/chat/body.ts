@@ -70,14 +70,11 @@ class ChatPlainFormat {
 
 const plainFormat = nested(ChatPlainFormat);
 
-const responseFormat = unionBy(
-  'type',
-  new Map([
-    ['text', plainFormat],
-    ['json_object', plainFormat],
-    ['json_schema', nested(ChatJsonSchemaFormat)],
-  ]),
-);
+const responseFormat = unionBy('type', {
+  text: plainFormat,
+  json_object: plainFormat,
+  json_schema: nested(ChatJsonSchemaFormat),
+});
 
 @Closed()
 class ChatStreamOptions {

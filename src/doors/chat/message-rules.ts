@@ -90,19 +90,19 @@ class ChatFilePart extends ChatInputPart {
 
 const text = nested(ChatTextPart);
 
-const contentOf = (parts: readonly (readonly [type: string, check: Check])[]): Check =>
+const contentOf = (parts: Readonly<Record<string, Check>>): Check =>
   stringOr({
     kind: 'array',
-    check: listOf(unionBy('type', new Map(parts))),
+    check: listOf(unionBy('type', parts)),
     expected: 'one of a string or array of objects',
   });
 
-const media = [
-  ['text', text],
-  ['image_url', nested(ChatImagePart)],
-  ['file', nested(ChatFilePart)],
-  ['input_audio', noAudio],
-] as const;
+const media = {
+  text,
+  image_url: nested(ChatImagePart),
+  file: nested(ChatFilePart),
+  input_audio: noAudio,
+};
 
 /** What the system, a developer or the user says; `name` has no place in a turn. */
 @Closed()
@@ -165,13 +165,7 @@ class ChatCustomToolCall extends ChatCallMembers {
   readonly custom!: ChatCustomCall;
 }
 
-const toolCall = unionBy(
-  'type',
-  new Map([
-    ['function', nested(ChatFunctionToolCall)],
-    ['custom', nested(ChatCustomToolCall)],
-  ]),
-);
+const toolCall = unionBy('type', { function: nested(ChatFunctionToolCall), custom: nested(ChatCustomToolCall) });
 
 /** What the model has said. Its reasoning stands in members that Chat Completions servers have agreed on, not OpenAI. */
 @Closed()
@@ -180,12 +174,7 @@ class ChatAssistantMessage {
   readonly role!: string;
 
   @IsOptional()
-  @Satisfies(
-    contentOf([
-      ['text', text],
-      ['refusal', nested(ChatRefusalPart)],
-    ]),
-  )
+  @Satisfies(contentOf({ text, refusal: nested(ChatRefusalPart) }))
   readonly content?: string | readonly object[] | null;
 
   @IsOptional()
@@ -246,17 +235,14 @@ class ChatToolMessage {
 
 const input = nested(ChatInputMessage);
 
-const message = unionBy(
-  'role',
-  new Map([
-    ['developer', input],
-    ['system', input],
-    ['user', input],
-    ['assistant', nested(ChatAssistantMessage)],
-    ['tool', nested(ChatToolMessage)],
-    ['function', unsupported("the role 'function' is not supported. Use 'tool' with 'tool_call_id' instead.")],
-  ]),
-);
+const message = unionBy('role', {
+  developer: input,
+  system: input,
+  user: input,
+  assistant: nested(ChatAssistantMessage),
+  tool: nested(ChatToolMessage),
+  function: unsupported("the role 'function' is not supported. Use 'tool' with 'tool_call_id' instead."),
+});
 
 const notEmpty = described((value) => (Array.isArray(value) && value.length === 0 ? emptyArray() : null), {
   type: 'array',

@@ -63,15 +63,7 @@ class ChatCustom {
   readonly description?: string | null;
 
   @IsOptional()
-  @Satisfies(
-    unionBy(
-      'type',
-      new Map([
-        ['text', nested(ChatTextFormat)],
-        ['grammar', nested(ChatGrammarFormat)],
-      ]),
-    ),
-  )
+  @Satisfies(unionBy('type', { text: nested(ChatTextFormat), grammar: nested(ChatGrammarFormat) }))
   readonly format?: object | null;
 }
 
@@ -85,13 +77,7 @@ class ChatCustomTool {
 }
 
 /** A tool that the client runs. */
-export const tool = unionBy(
-  'type',
-  new Map([
-    ['function', nested(ChatFunctionTool)],
-    ['custom', nested(ChatCustomTool)],
-  ]),
-);
+export const tool = unionBy('type', { function: nested(ChatFunctionTool), custom: nested(ChatCustomTool) });
 
 @Closed()
 class ChatName {
@@ -117,17 +103,14 @@ class ChatChosenCustom {
   readonly custom!: ChatName;
 }
 
-const chosen = [
-  ['function', nested(ChatChosenFunction)],
-  ['custom', nested(ChatChosenCustom)],
-] as const;
+const chosen = { function: nested(ChatChosenFunction), custom: nested(ChatChosenCustom) };
 
 @Closed()
 class ChatAllowedTools {
   @IsIn(['auto', 'required'])
   readonly mode!: string;
 
-  @Satisfies(listOf(unionBy('type', new Map(chosen))))
+  @Satisfies(listOf(unionBy('type', chosen)))
   readonly tools!: readonly object[];
 }
 
@@ -143,6 +126,6 @@ class ChatAllowedToolsChoice {
 /** `tool_choice`: a mode, one tool, or a list of allowed ones. */
 export const toolChoice = stringOr({
   kind: 'object',
-  check: unionBy('type', new Map([...chosen, ['allowed_tools', nested(ChatAllowedToolsChoice)]])),
+  check: unionBy('type', { ...chosen, allowed_tools: nested(ChatAllowedToolsChoice) }),
   expected: 'one of a string or object',
 });

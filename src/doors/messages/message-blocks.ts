@@ -1,6 +1,6 @@
 import { Allow, IsBoolean, IsObject, IsOptional, IsString, MinLength } from 'class-validator';
 
-import { Closed, listOf, nested, Satisfies, stringOr, unionBy } from '../../validation/index.js';
+import { type Check, Closed, listOf, nested, Satisfies, stringOr, unionBy } from '../../validation/index.js';
 
 /** The rules of messages in the form of Anthropic. */
 
@@ -79,22 +79,13 @@ class ImageBlock extends Block {
   @IsObject()
   readonly transformations?: object | null;
 
-  @Satisfies(
-    unionBy(
-      'type',
-      new Map([
-        ['base64', base64],
-        ['url', url],
-        ['file', file],
-      ]),
-    ),
-  )
+  @Satisfies(unionBy('type', { base64, url, file }))
   readonly source!: object;
 }
 
 const image = nested(ImageBlock);
 
-const textOr = (blocks: ReadonlyMap<string, ReturnType<typeof nested>>): ReturnType<typeof nested> =>
+const textOr = (blocks: Readonly<Record<string, Check>>): Check =>
   stringOr({
     kind: 'array',
     check: listOf(unionBy('type', blocks), 'an array of blocks'),
@@ -103,14 +94,7 @@ const textOr = (blocks: ReadonlyMap<string, ReturnType<typeof nested>>): ReturnT
 
 @Closed()
 class ContentSource extends Source {
-  @Satisfies(
-    textOr(
-      new Map([
-        ['text', text],
-        ['image', image],
-      ]),
-    ),
-  )
+  @Satisfies(textOr({ text, image }))
   readonly content!: string | readonly object[];
 }
 
@@ -131,16 +115,13 @@ class CitedBlock extends Block {
 @Closed()
 class DocumentBlock extends CitedBlock {
   @Satisfies(
-    unionBy(
-      'type',
-      new Map([
-        ['base64', base64],
-        ['text', nested(PlainSource)],
-        ['content', nested(ContentSource)],
-        ['url', url],
-        ['file', file],
-      ]),
-    ),
+    unionBy('type', {
+      base64,
+      text: nested(PlainSource),
+      content: nested(ContentSource),
+      url,
+      file,
+    }),
   )
   readonly source!: object;
 
@@ -161,17 +142,17 @@ class SearchResultBlock extends CitedBlock {
   @IsString()
   readonly title!: string;
 
-  @Satisfies(listOf(unionBy('type', new Map([['text', text]])), 'an array of blocks'))
+  @Satisfies(listOf(unionBy('type', { text }), 'an array of blocks'))
   readonly content!: readonly object[];
 }
 
 /** What users and tools may say. */
-const given = new Map([
-  ['text', text],
-  ['image', image],
-  ['document', nested(DocumentBlock)],
-  ['search_result', nested(SearchResultBlock)],
-]);
+const given = {
+  text,
+  image,
+  document: nested(DocumentBlock),
+  search_result: nested(SearchResultBlock),
+};
 
 @Closed()
 class ToolResultBlock extends Block {
@@ -239,7 +220,7 @@ class McpResultBlock extends Block {
   readonly tool_use_id!: string;
 
   @IsOptional()
-  @Satisfies(textOr(new Map([['text', text]])))
+  @Satisfies(textOr({ text }))
   readonly content?: string | readonly object[] | null;
 
   @IsOptional()
@@ -267,31 +248,29 @@ class RedactedThinkingBlock extends Block {
 
 @Closed()
 class AnthropicUserMessage extends Role {
-  @Satisfies(textOr(new Map([...given, ['tool_result', nested(ToolResultBlock)]])))
+  @Satisfies(textOr({ ...given, tool_result: nested(ToolResultBlock) }))
   readonly content!: string | readonly object[];
 }
 
 @Closed()
 class AnthropicAssistantMessage extends Role {
   @Satisfies(
-    textOr(
-      new Map([
-        ['text', text],
-        ['tool_use', nested(ToolUseBlock)],
-        ['thinking', nested(ThinkingBlock)],
-        ['redacted_thinking', nested(RedactedThinkingBlock)],
-        ['mcp_tool_use', nested(McpUseBlock)],
-        ['mcp_tool_result', nested(McpResultBlock)],
-        ['server_tool_use', nested(SearchBlock)],
-        ['web_search_tool_result', nested(SearchBlock)],
-      ]),
-    ),
+    textOr({
+      text,
+      tool_use: nested(ToolUseBlock),
+      thinking: nested(ThinkingBlock),
+      redacted_thinking: nested(RedactedThinkingBlock),
+      mcp_tool_use: nested(McpUseBlock),
+      mcp_tool_result: nested(McpResultBlock),
+      server_tool_use: nested(SearchBlock),
+      web_search_tool_result: nested(SearchBlock),
+    }),
   )
   readonly content!: string | readonly object[];
 }
 
 /** A text, or blocks of text. */
-export const texts = textOr(new Map([['text', text]]));
+export const texts = textOr({ text });
 
 @Closed()
 class AnthropicSystemMessage extends Role {
@@ -300,11 +279,8 @@ class AnthropicSystemMessage extends Role {
 }
 
 /** A message of a conversation. */
-export const message = unionBy(
-  'role',
-  new Map([
-    ['user', nested(AnthropicUserMessage)],
-    ['assistant', nested(AnthropicAssistantMessage)],
-    ['system', nested(AnthropicSystemMessage)],
-  ]),
-);
+export const message = unionBy('role', {
+  user: nested(AnthropicUserMessage),
+  assistant: nested(AnthropicAssistantMessage),
+  system: nested(AnthropicSystemMessage),
+});

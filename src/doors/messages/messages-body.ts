@@ -234,29 +234,23 @@ export class CountTokensBody {
 
   @IsOptional()
   @Satisfies(
-    unionBy(
-      'type',
-      new Map([
-        ['auto', mode],
-        ['any', mode],
-        ['tool', nested(NamedTool)],
-        ['none', mode],
-      ]),
-    ),
+    unionBy('type', {
+      auto: mode,
+      any: mode,
+      tool: nested(NamedTool),
+      none: mode,
+    }),
   )
   readonly tool_choice?: object | null;
 
   @IsOptional()
   @Satisfies(
-    unionBy(
-      'type',
-      new Map([
-        ['enabled', nested(EnabledThinking)],
-        ['adaptive', nested(AdaptiveThinking)],
-        ['between_tools', nested(AdaptiveThinking)],
-        ['disabled', nested(DisabledThinking)],
-      ]),
-    ),
+    unionBy('type', {
+      enabled: nested(EnabledThinking),
+      adaptive: nested(AdaptiveThinking),
+      between_tools: nested(AdaptiveThinking),
+      disabled: nested(DisabledThinking),
+    }),
   )
   readonly thinking?: object | null;
 

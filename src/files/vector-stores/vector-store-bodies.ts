@@ -87,13 +87,7 @@ class StaticChunking {
 
 type ChunkingStrategy = AutoChunking | StaticChunking;
 
-const chunkingStrategy = unionBy(
-  'type',
-  new Map([
-    ['auto', nested(AutoChunking)],
-    ['static', nested(StaticChunking)],
-  ]),
-);
+const chunkingStrategy = unionBy('type', { auto: nested(AutoChunking), static: nested(StaticChunking) });
 
 /** Attributes of a file: texts, numbers and booleans. */
 const attributes: Check = described(checkAttributes, {

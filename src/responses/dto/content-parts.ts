@@ -81,33 +81,17 @@ const image = every([nested(InputImage), imageSource]);
 const file = every([nested(InputFile), fileSource]);
 
 /** A part of a user, system or developer message (protocol §3.1). */
-export const inputPart = unionBy(
-  'type',
-  new Map([
-    ['input_text', text],
-    ['input_image', image],
-    ['input_file', file],
-    // These two are in the live enum but in no type; Codex sends the second.
-    ['scoped_content', anyObject],
-    ['input_audio', anyObject],
-  ]),
-);
+export const inputPart = unionBy('type', {
+  input_text: text,
+  input_image: image,
+  input_file: file,
+  // These two are in the live enum but in no type; Codex sends the second.
+  scoped_content: anyObject,
+  input_audio: anyObject,
+});
 
 /** A part of a tool's output (protocol §3.1). */
-export const toolOutputPart = unionBy(
-  'type',
-  new Map([
-    ['input_text', text],
-    ['input_image', image],
-    ['input_file', file],
-  ]),
-);
+export const toolOutputPart = unionBy('type', { input_text: text, input_image: image, input_file: file });
 
 /** A part of an assistant message (protocol §3.1). */
-export const outputPart = unionBy(
-  'type',
-  new Map([
-    ['output_text', nested(OutputText)],
-    ['refusal', nested(Refusal)],
-  ]),
-);
+export const outputPart = unionBy('type', { output_text: nested(OutputText), refusal: nested(Refusal) });

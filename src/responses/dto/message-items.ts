@@ -82,12 +82,9 @@ function withoutChatMembers(check: Check): Check {
 const input = withoutChatMembers(nested(InputMessage));
 
 /** A message, validated by its role (protocol §3.1). */
-export const messageItem = unionBy(
-  'role',
-  new Map([
-    ['assistant', withoutChatMembers(nested(AssistantMessage))],
-    ['system', input],
-    ['developer', input],
-    ['user', input],
-  ]),
-);
+export const messageItem = unionBy('role', {
+  assistant: withoutChatMembers(nested(AssistantMessage)),
+  system: input,
+  developer: input,
+  user: input,
+});

@@ -78,23 +78,10 @@ class JsonSchemaFormat extends PlainFormat {
 
 const schemaFormat = every([nested(JsonSchemaFormat), strictFormat]);
 
-const textFormat = unionBy(
-  'type',
-  new Map([
-    ['json_object', plainFormat],
-    ['json_schema', schemaFormat],
-    ['text', plainFormat],
-  ]),
-);
+const textFormat = unionBy('type', { json_object: plainFormat, json_schema: schemaFormat, text: plainFormat });
 
 /** The formats to which a `configuration_update` may change. */
-export const updatedFormat = unionBy(
-  'type',
-  new Map([
-    ['json_schema', schemaFormat],
-    ['text', plainFormat],
-  ]),
-);
+export const updatedFormat = unionBy('type', { json_schema: schemaFormat, text: plainFormat });
 
 /** `text` (protocol §2). */
 @Closed()

@@ -40,15 +40,7 @@ class McpToolChoice extends ChoiceMembers {
 const named = nested(NamedToolChoice);
 const anyToolType = described(() => null, {});
 
-const oneTool = unionBy(
-  'type',
-  new Map([
-    ['function', named],
-    ['custom', named],
-    ['mcp', nested(McpToolChoice)],
-  ]),
-  anyToolType,
-);
+const oneTool = unionBy('type', { function: named, custom: named, mcp: nested(McpToolChoice) }, anyToolType);
 
 /** `{type:"allowed_tools",mode,tools}` (protocol §3.4). */
 @Closed()
@@ -60,7 +52,7 @@ class AllowedToolsChoice extends ChoiceMembers {
   readonly tools!: readonly object[];
 }
 
-const choiceObject = unionBy('type', new Map([['allowed_tools', nested(AllowedToolsChoice)]]), oneTool);
+const choiceObject = unionBy('type', { allowed_tools: nested(AllowedToolsChoice) }, oneTool);
 
 const choiceOrMode = stringOr({ kind: 'object', check: choiceObject, expected: 'one of a string or object' });
 

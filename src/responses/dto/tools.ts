@@ -84,13 +84,7 @@ class GrammarFormat {
   readonly syntax!: string;
 }
 
-const inputFormat = unionBy(
-  'type',
-  new Map([
-    ['text', plainFormat],
-    ['grammar', nested(GrammarFormat)],
-  ]),
-);
+const inputFormat = unionBy('type', { text: plainFormat, grammar: nested(GrammarFormat) });
 
 /** `custom`: a tool that takes free text (protocol §3.4). */
 @Closed()
@@ -209,15 +203,15 @@ const WEB_SEARCHES = ['web_search', 'web_search_2025_08_26', 'web_search_preview
 /** A tool. Hosted and unknown ones are only echoed and need nothing but a type (docs/decisions/2026-11-21-protocol-choices.md). */
 export const tool: Check = unionBy(
   'type',
-  new Map([
-    ['function', every([nested(FunctionToolBody), strictParameters])],
-    ['custom', nested(CustomToolBody)],
-    ['namespace', nested(NamespaceToolBody)],
-    ['mcp', mcpTool],
-    ['code_interpreter', nested(CodeInterpreterToolBody)],
-    ['file_search', nested(FileSearchToolBody)],
-    ...WEB_SEARCHES.map((type) => [type, nested(WebSearchToolBody)] as const),
-  ]),
+  {
+    function: every([nested(FunctionToolBody), strictParameters]),
+    custom: nested(CustomToolBody),
+    namespace: nested(NamespaceToolBody),
+    mcp: mcpTool,
+    code_interpreter: nested(CodeInterpreterToolBody),
+    file_search: nested(FileSearchToolBody),
+    ...Object.fromEntries(WEB_SEARCHES.map((type) => [type, nested(WebSearchToolBody)])),
+  },
   anyObject,
 );
 
