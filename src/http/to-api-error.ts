@@ -26,11 +26,6 @@ const CLIENTS =
   'OpenAI SDK: client.responses.create(…). LangChain: useResponsesApi: true. AI SDK: openai.responses(…). ' +
   'Codex: wire_api = "responses".';
 
-/** APIs of other servers that clients may be configured for, and what to do instead; `base` is where the API is. */
-const OTHER_APIS: readonly (readonly [resource: RegExp, name: string, toAdvice: (base: string) => string])[] = [
-  [/^completions$/, 'Completions', useResponses],
-];
-
 const METRICS = 'Metrics are at /metrics: here with METRICS=true, and on a port of their own with METRICS_PORT.';
 
 /** Segments that clients put before a resource, or leave out, where a base URL is wrong. */
@@ -97,13 +92,10 @@ function hintFor(path: string, routes: ApiRoutes): string | undefined {
   if (first === -1) return undefined;
   const resource = segments.slice(first).join('/');
   if (resource === 'metrics') return METRICS;
-  const other = OTHER_APIS.find(([pattern]) => pattern.test(resource));
-  if (other !== undefined) return `This server has no ${other[1]} API. ${other[2](ours)}`;
+  if (resource === 'completions') {
+    return `This server has no Completions API. It speaks the Responses API: POST ${ours}responses. ${CLIENTS}`;
+  }
   return routes.knows(resource) ? `Use ${ours}${resource.slice(0, 200)}.` : undefined;
-}
-
-function useResponses(base: string): string {
-  return `It speaks the Responses API: POST ${base}responses. ${CLIENTS}`;
 }
 
 /** Fastify, its plugins and Node's streams put a `statusCode` on what they throw. */
