@@ -2,28 +2,13 @@ import { isObject } from '../validation/index.js';
 
 /** Types of tools that clients run themselves; `tool_search` is answered for the models of any provider. */
 const OTHERS: ReadonlySet<unknown> = new Set([
-  'function',
-  'custom',
-  'namespace',
-  'shell',
-  'local_shell',
-  'apply_patch',
-  'tool_search',
+  ...['function', 'custom', 'namespace', 'shell', 'local_shell', 'apply_patch', 'tool_search'],
 ]);
 
 /** Types of tools that the model's side has to run, of all servers with this API. */
 const HOSTED: ReadonlySet<unknown> = new Set([
-  'code_interpreter',
-  'computer',
-  'computer_use',
-  'computer_use_preview',
-  'file_search',
-  'image_generation',
-  'mcp',
-  'programmatic_tool_calling',
-  'web_search',
-  'web_search_2025_08_26',
-  'web_search_preview',
+  ...['code_interpreter', 'computer', 'computer_use', 'computer_use_preview', 'file_search', 'image_generation'],
+  ...['mcp', 'programmatic_tool_calling', 'web_search', 'web_search_2025_08_26', 'web_search_preview'],
   'web_search_preview_2025_03_11',
 ]);
 

@@ -4,22 +4,10 @@ const FATAL_2026_02 = ['context_length_exceeded', 'insufficient_quota', 'usage_n
 /** Codes of `response.failed` that no retry can help, as of November 2026. */
 const FATAL_2026_11 = [
   ...FATAL_2026_02,
-  'credit_balance_exhausted',
-  'organization_spend_limit_exceeded',
-  'project_spend_limit_exceeded',
-  'cyber_policy',
-  'bio_policy',
-  'misalignment_policy_violation',
-  'content_policy_violation',
-  'model_not_found',
-  'flex_unavailable',
-  'budget_reached',
-  'inference_hook_denied',
-  'access_program_not_enabled',
-  'unsupported_access_program',
-  'policy_capacity_unavailable',
-  'invalid_audio',
-  'audio_too_large',
+  ...['credit_balance_exhausted', 'organization_spend_limit_exceeded', 'project_spend_limit_exceeded'],
+  ...['cyber_policy', 'bio_policy', 'misalignment_policy_violation', 'content_policy_violation', 'model_not_found'],
+  ...['flex_unavailable', 'budget_reached', 'inference_hook_denied', 'access_program_not_enabled'],
+  ...['unsupported_access_program', 'policy_capacity_unavailable', 'invalid_audio', 'audio_too_large'],
 ];
 
 /**

@@ -35,16 +35,8 @@ const DEFAULT_CONNECTIONS = 1024;
 
 /** Headers that the HTTP client sets. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
-  'accept-encoding',
-  'connection',
-  'content-length',
-  'content-type',
-  'expect',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
+  ...['accept-encoding', 'connection', 'content-length', 'content-type', 'expect', 'keep-alive', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade'],
 ]);
 
 /** Request members that an entry cannot name. */

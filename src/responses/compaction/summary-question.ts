@@ -4,16 +4,8 @@ import type { Turn } from '../../providers/index.js';
 
 /** Members of a request that concern its own answer. */
 const OF_THE_TURN: ReadonlySet<string> = new Set([
-  'background',
-  'context_management',
-  'conversation',
-  'include',
-  'max_tool_calls',
-  'previous_response_id',
-  'stream',
-  'stream_options',
-  'top_logprobs',
-  'truncation',
+  ...['background', 'context_management', 'conversation', 'include', 'max_tool_calls', 'previous_response_id'],
+  ...['stream', 'stream_options', 'top_logprobs', 'truncation'],
 ]);
 
 /**

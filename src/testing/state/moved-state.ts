@@ -27,18 +27,7 @@ export const TWO = asTenant('two');
 
 /** The responses that clients of ONE find. */
 const FOUND = [
-  'root',
-  'left',
-  'right',
-  'kept',
-  'in-1',
-  'in-2',
-  'in-gone',
-  'ended',
-  'polled',
-  'stopped',
-  'runs',
-  'waits',
+  ...['root', 'left', 'right', 'kept', 'in-1', 'in-2', 'in-gone', 'ended', 'polled', 'stopped', 'runs', 'waits'],
 ];
 /** Responses that are not found any more; other responses need `middle` and `late`. */
 const GONE = ['middle', 'late', 'leaf'];

@@ -28,20 +28,7 @@ const numbers = (from: number, to: number): readonly number[] =>
 
 /** Texts that a line, a column or a reader might not keep. */
 const TEXTS = [
-  '',
-  ' ',
-  '\n',
-  '\r\n',
-  '\u2028',
-  '\0',
-  '\ud800',
-  '\udc00',
-  '😀',
-  '"',
-  '\\',
-  '\\n',
-  '12 {"type":"x"',
-  '東',
+  ...['', ' ', '\n', '\r\n', '\u2028', '\0', '\ud800', '\udc00', '😀', '"', '\\', '\\n', '12 {"type":"x"', '東'],
 ];
 
 /** The events of background responses, as readers and later attempts find them. */
