@@ -9,6 +9,7 @@ import type { Tenant } from '../../src/access/index.js';
 import { StoreUnavailableError } from '../../src/state/index.js';
 import type { RedisSettings } from '../../src/state/redis/connection-options.js';
 import type { RedisBackend } from '../../src/state/redis/index.js';
+import { LuaScript, run } from '../../src/state/redis/script.js';
 import { ScriptedProvider } from '../../src/testing/index.js';
 import { append, contextFrom, contextOf, newTenant, recordOf, TTL_MS } from '../../src/testing/state/records.js';
 import { SystemClock } from '../../src/time/index.js';
@@ -169,6 +170,28 @@ describeRedis('a Redis that is full', () => {
     await responses.delete(tenant, 'before', { cascade: false });
     await client.config('SET', 'maxmemory', '0');
     client.disconnect();
+    await append(responses, tenant, 'after');
+  });
+
+  it('a Redis that is busy with a script that is killed refuses what waits for it, and goes on', async () => {
+    await using server = await startRedis('--lua-time-limit', '10');
+    await using opened = await openRedis(server.url);
+    const { responses } = await opened.replica();
+    const tenant = newTenant();
+    await append(responses, tenant, 'before');
+    // The driver asks a server for more than PING when it connects.
+    const client = new Client(server.port);
+    await client.ping();
+    const endless = redisOf(opened.backend).write(run(new LuaScript('while true do end'), ['any']));
+    const killed = expect(endless).rejects.toBeInstanceOf(StoreUnavailableError);
+    while (!(await client.ping().catch(String)).includes('BUSY'));
+    for (const call of [responses.check(), responses.get(tenant, 'before'), append(responses, tenant, 'busy')]) {
+      await expect(call).rejects.toBeInstanceOf(StoreUnavailableError);
+    }
+    await client.script('KILL');
+    client.disconnect();
+    await killed;
+    expect(await contextOf(responses, tenant, 'before')).toEqual(contextFrom('before'));
     await append(responses, tenant, 'after');
   });
 
