@@ -208,6 +208,22 @@ describe('web_search', () => {
     expect(lastOutput(service)).toMatchObject({ results: [{ title: `[7]${'t'.repeat(297)}` }] });
   });
 
+  it.each([
+    'javascript:alert(1)',
+    ' \tjava\nscript:alert(1)',
+    'JavaScript:alert(1)',
+    'data:text/html,<script>',
+    'vbscript:x',
+  ])('web_search leaves out a result whose URL a browser would run: %j', async (url) => {
+    const internal = { title: 'Internal', url: 'wiki:bees' };
+    engine.answer = () => [{ title: 'Free bees', url }, internal];
+    service.provider.reply(...search('bees')).reply(...say('Bees【1】. Free【2】.'));
+    const { response } = await JSON_TRANSPORT.run(service, { ...BODY, include: ['web_search_call.action.sources'] });
+    expect(lastOutput(service)).toMatchObject({ results: [internal] });
+    expect(itemsOf(response, 'web_search_call')[0]).toMatchObject({ action: { sources: [{ url: internal.url }] } });
+    expect(lastPartOf(response)).toMatchObject({ text: 'Bees. Free.', annotations: [{ url: internal.url }] });
+  });
+
   it('web_search finds images for a client that asks for them', async () => {
     engine.answer = ({ categories }) =>
       categories === 'images'
