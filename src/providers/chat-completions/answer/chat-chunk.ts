@@ -4,6 +4,7 @@ import type { FinishReason } from '../../model-event.js';
 import { describeFailure, isFailure, readFailure, type UpstreamFailure } from '../../upstream-errors/error-body.js';
 import { serverError, toModelError } from '../../upstream-errors/to-model-error.js';
 import { UNREADABLE } from '../../upstream-http/exchange-error.js';
+import type { THOUGHTS } from '../opaque/opaque-members.js';
 
 /**
  * A chunk of a chat completion, in any dialect. Every member is untrusted: it may be missing, null, or of another type.
@@ -32,21 +33,12 @@ export interface ChatChunk {
   readonly search_results?: unknown;
 }
 
-/** The members of a delta, or of a whole message. */
-export interface ChatDelta {
+/** The members of a delta, or of a whole message, beside those of its reasoning. */
+export interface ChatDelta extends Partial<Readonly<Record<(typeof THOUGHTS)[number], unknown>>> {
   readonly role?: unknown;
   readonly content?: unknown;
   /** In place of the content. */
   readonly text?: unknown;
-  readonly reasoning_content?: unknown;
-  readonly reasoning?: unknown;
-  readonly reasoning_details?: unknown;
-  readonly reasoning_text?: unknown;
-  readonly thinking?: unknown;
-  readonly thinking_blocks?: unknown;
-  readonly thinking_content?: unknown;
-  readonly thought?: unknown;
-  readonly thoughts?: unknown;
   readonly refusal?: unknown;
   /** Sound, with its words as `transcript`. */
   readonly audio?: unknown;
