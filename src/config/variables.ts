@@ -14,6 +14,7 @@ import {
 } from 'class-validator';
 
 import { LONGEST_DELAY_MS } from '../time/index.js';
+import { compose } from '../validation/index.js';
 
 /**
  * The kinds of environment variables. Each converts the text of a variable and validates it; a text that cannot be
@@ -188,12 +189,6 @@ function splitList(text: string): readonly string[] {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
-}
-
-function compose(...decorators: readonly PropertyDecorator[]): PropertyDecorator {
-  return (target, property) => {
-    for (const decorate of decorators) decorate(target, property);
-  };
 }
 
 /** A value on one line, escaped. */

@@ -31,9 +31,13 @@ export function IsNullable(): PropertyDecorator {
 
 /** A number from `least` to `most`, which may be null or absent. */
 export function OptionalNumber(least: number, most: number): PropertyDecorator {
-  const rules = [Max(most), Min(least), IsNumber(), IsOptional()];
+  return compose(Max(most), Min(least), IsNumber(), IsOptional());
+}
+
+/** Several decorators as one; they are applied in this order. */
+export function compose(...decorators: readonly PropertyDecorator[]): PropertyDecorator {
   return (target, property) => {
-    for (const rule of rules) rule(target, property);
+    for (const decorate of decorators) decorate(target, property);
   };
 }
 

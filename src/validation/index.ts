@@ -12,7 +12,7 @@ export {
   type Validate,
 } from './compile.js';
 export { integer } from './constraints.js';
-export { Closed, IsNullable, OptionalNumber, Satisfies } from './decorators.js';
+export { Closed, compose, IsNullable, OptionalNumber, Satisfies } from './decorators.js';
 export { Definitions, described, type JsonSchema, orNull, schemaOf } from './json-schema.js';
 export { Violation } from './violation.js';
 export {

@@ -1,5 +1,7 @@
 /** Short forms of JSON Schema for what the service sends. */
-import { type JsonSchema, orNull } from '../../../validation/index.js';
+import { type JsonSchema, orNull as nullable } from '../../../validation/index.js';
+
+export { nullable };
 
 /** Schemas of an object's members by name. */
 export type Members = Readonly<Record<string, JsonSchema>>;
@@ -26,11 +28,6 @@ export function object(required: Members, optional: Members = {}): JsonSchema {
 /** An array. */
 export function listOf(items: JsonSchema): JsonSchema {
   return { type: 'array', items };
-}
-
-/** The value or null. */
-export function nullable(schema: JsonSchema): JsonSchema {
-  return orNull(schema);
 }
 
 /** A schema of `components/schemas`, which OpenAPI and AsyncAPI have in the same place. */
