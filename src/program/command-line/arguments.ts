@@ -1,7 +1,5 @@
-import { parseArgs } from 'node:util';
-
 import type { Variables } from '../../config/index.js';
-import { ArgumentError, requireValue, showOption, toWritten } from './argument-error.js';
+import { ArgumentError, takeApart, toWritten } from './argument.js';
 import {
   type ExportCommand,
   type ImportCommand,
@@ -57,27 +55,14 @@ export function readArguments(args: readonly string[]): Command {
   if (command === 'keys') return readKeys(rest);
   if (command === 'simulate') return readSimulate(rest);
   const isCheck = command === 'check';
-  const { tokens } = parseArgs({
-    args: isCheck ? rest : [...args],
-    options: {
-      ...Object.fromEntries(NAMES.map((name) => [name, { type: 'string' as const }])),
-      help: { type: 'boolean', short: 'h' },
-      version: { type: 'boolean' },
-    },
-    strict: false,
-    tokens: true,
-  });
   const files: string[] = [];
   const unknown: string[] = [];
   const variables: Record<string, string> = {};
   const asked = new Set<string>();
-  for (const token of tokens) {
-    if (token.kind === 'positional') (isCheck ? files : unknown).push(token.value);
-    if (token.kind !== 'option') continue;
-    const { name, rawName, value } = token;
-    if (isOption(name)) variables[OPTIONS[name].variable] = requireValue(rawName, value);
-    else if ((name === 'help' || name === 'version') && value === undefined) asked.add(name);
-    else unknown.push(showOption(token));
+  for (const argument of takeApart(isCheck ? rest : args, NAMES, ['version'])) {
+    if (argument.kind === 'option') variables[OPTIONS[argument.name].variable] = argument.value;
+    else if (argument.kind === 'flag') asked.add(argument.name);
+    else (isCheck && argument.kind === 'word' ? files : unknown).push(argument.text);
   }
   if (unknown.length > 0) {
     const options = toWritten(['version', ...NAMES]);
@@ -94,8 +79,4 @@ export function nameOptions(text: string, variables: Variables): string {
   return given.reduce((named, name) => {
     return named.replaceAll(new RegExp(`^${OPTIONS[name].variable}(?=: )`, 'gm'), `--${name}`);
   }, text);
-}
-
-function isOption(name: string): name is OptionName {
-  return Object.hasOwn(OPTIONS, name);
 }

@@ -1,6 +1,4 @@
-import { parseArgs } from 'node:util';
-
-import { ArgumentError, refuse, requireValue, showOption } from './argument-error.js';
+import { ArgumentError, refuse, takeApart } from './argument.js';
 
 /** The options of `antiphon export`, each with its value in the help and what it means. */
 export const EXPORT_OPTIONS = {
@@ -25,22 +23,13 @@ export interface ImportCommand {
 
 /** Reads the arguments after `export`. Throws ArgumentError. */
 export function readExport(args: readonly string[]): ExportCommand | { readonly action: 'help' } {
-  const { tokens } = parseArgs({
-    args: [...args],
-    options: { tenant: { type: 'string' }, 'no-secrets': { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
-    strict: false,
-    tokens: true,
-  });
   const unknown: string[] = [];
   const tenants: string[] = [];
   const asked = new Set<string>();
-  for (const token of tokens) {
-    if (token.kind === 'positional') unknown.push(token.value);
-    if (token.kind !== 'option') continue;
-    const { name, rawName, value } = token;
-    if (name === 'tenant') tenants.push(requireValue(rawName, value));
-    else if ((name === 'no-secrets' || name === 'help') && value === undefined) asked.add(name);
-    else unknown.push(showOption(token));
+  for (const argument of takeApart(args, ['tenant'], ['no-secrets'])) {
+    if (argument.kind === 'option') tenants.push(argument.value);
+    else if (argument.kind === 'flag') asked.add(argument.name);
+    else unknown.push(argument.text);
   }
   if (unknown.length > 0) throw new ArgumentError(refuse(unknown, [...EXPORT_NAMES]));
   return asked.has('help') ? { action: 'help' } : { action: 'export', tenants, secrets: !asked.has('no-secrets') };

@@ -1,4 +1,4 @@
-export { ArgumentError } from './argument-error.js';
+export { ArgumentError } from './argument.js';
 export * from './arguments.js';
 export type { ExportCommand, ImportCommand } from './export-arguments.js';
 export * from './help.js';

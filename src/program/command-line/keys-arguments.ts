@@ -1,6 +1,4 @@
-import { parseArgs } from 'node:util';
-
-import { ArgumentError, refuse, requireValue, showOption, toWritten } from './argument-error.js';
+import { ArgumentError, refuse, takeApart, toWritten } from './argument.js';
 
 /** The options of `antiphon keys`, each with its value in the help and what it means. */
 export const KEYS_OPTIONS = {
@@ -41,23 +39,13 @@ export function readKeys([verb = '', ...args]: readonly string[]): KeysCommand |
   if (verb === '--help' || verb === '-h') return { action: 'help' };
   const names = Object.hasOwn(OPTIONS_OF, verb) ? OPTIONS_OF[verb] : undefined;
   if (names === undefined) throw new ArgumentError('keys: expected create, list or revoke.');
-  const { tokens } = parseArgs({
-    args: [...args],
-    options: Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])),
-    strict: false,
-    tokens: true,
-  });
   const unknown: string[] = [];
   const ids: string[] = [];
   const given: { -readonly [Name in OptionName]?: string } = {};
-  for (const token of tokens) {
-    if (token.kind === 'positional') ids.push(token.value);
-    if (token.kind !== 'option') continue;
-    const { rawName, value } = token;
-    const name = names.find((each) => each === token.name);
-    if (name !== undefined) given[name] = requireValue(rawName, value);
-    else if (['--help', '-h'].includes(rawName) && value === undefined) return { action: 'help' };
-    else unknown.push(showOption(token));
+  for (const argument of takeApart(args, names)) {
+    if (argument.kind === 'flag') return { action: 'help' };
+    if (argument.kind === 'option') given[argument.name] = argument.value;
+    else (argument.kind === 'word' ? ids : unknown).push(argument.text);
   }
   if (unknown.length > 0) throw new ArgumentError(refuse(unknown, toWritten(names)));
   const file = given.file === undefined ? {} : { file: given.file };
