@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { countTokens } from '../../src/providers/tokens/index.js';
 import { describeService, useServices } from '../support/describe-service.js';
 import { textOrCode } from '../support/output.js';
-import { startFaultsOf } from '../support/script-faults.js';
+import { startFaultsOf } from '../support/script-files.js';
 import { startService } from '../support/service.js';
 import { JSON_TRANSPORT, TRANSPORTS } from '../support/transports.js';
 

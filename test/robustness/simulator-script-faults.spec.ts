@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 
-import { expectLine, faultsOfFiles } from '../support/script-faults.js';
-import type { ScriptContent } from '../support/script-files.js';
+import { expectLine, faultsOfFiles, type ScriptContent } from '../support/script-files.js';
 
 /** A script whose only turn is this. */
 const turn = (members: object): ScriptContent => ({ turns: [members] });

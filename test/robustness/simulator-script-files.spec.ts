@@ -1,7 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 
-import { expectLine, faultsOfFiles, startFaultsOf } from '../support/script-faults.js';
-import { type ScriptContent, type ScriptFiles, withScriptFiles } from '../support/script-files.js';
+import {
+  expectLine,
+  faultsOfFiles,
+  type ScriptContent,
+  type ScriptFiles,
+  startFaultsOf,
+  withScriptFiles,
+} from '../support/script-files.js';
 import { startService } from '../support/service.js';
 
 /** A YAML file of a few hundred bytes that is ten billion values long. */

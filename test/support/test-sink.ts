@@ -1,4 +1,5 @@
 import type { ModelEvent, ModelSink } from '../../src/index.js';
+import type { AnswerTaker } from '../../src/providers/responses/transport/exchange.js';
 import { Notifier } from './notifier.js';
 
 /** Keeps what it is given in batches. A test says when it has no room. */
@@ -69,5 +70,34 @@ export class TestSink extends TestRoom<readonly ModelEvent[]> implements ModelSi
   /** Resolves once so many batches were written. */
   async written(count: number): Promise<void> {
     await this.arrivals.until(() => this.batches[count - 1]);
+  }
+}
+
+/** Keeps the events of an answer, those between two flushes as a batch. */
+export class TestTaker extends TestRoom<readonly string[]> implements AnswerTaker {
+  private open: string[] = [];
+
+  constructor(private readonly isTerminal = (json: string): boolean => json.includes('response.completed')) {
+    super();
+  }
+
+  get events(): readonly string[] {
+    return [...this.batches.flat(), ...this.open];
+  }
+
+  take(json: string): boolean {
+    this.open.push(json);
+    return this.isTerminal(json);
+  }
+
+  flush(): Promise<void> | undefined {
+    const batch = this.open;
+    this.open = [];
+    return this.keep(batch);
+  }
+
+  /** Resolves when so many events were flushed. */
+  async taken(count: number): Promise<void> {
+    await this.arrivals.until(() => this.batches.flat()[count - 1]);
   }
 }

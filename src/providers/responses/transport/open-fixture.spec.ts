@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from '@jest/globals';
 
-import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
+import { TestTaker } from '../../../../test/support/test-sink.js';
 import { openFixture } from './open-fixture.js';
 
 async function readFixture(content: string, taker: TestTaker): Promise<void> {

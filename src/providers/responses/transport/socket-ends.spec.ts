@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { WebSocket } from 'ws';
 
 import { whenStill } from '../../../../test/support/chat-upstream/when-still.js';
-import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
+import { TestTaker } from '../../../../test/support/test-sink.js';
 import {
   type Answer,
   BINARY,

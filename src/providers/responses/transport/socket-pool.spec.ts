@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { WebSocket } from 'ws';
 
-import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
+import { TestTaker } from '../../../../test/support/test-sink.js';
 import { closePools, LIMITS, serverHas, withPool } from '../../../../test/support/responses-transport/with-pool.js';
 import type { Baseline } from '../request/baseline.js';
 import type { UpstreamSocket } from './upstream-socket.js';

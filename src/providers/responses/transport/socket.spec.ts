@@ -12,7 +12,7 @@ import {
   sendAll,
   TEXT,
 } from '../../../../test/support/responses-transport/with-pool.js';
-import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
+import { TestTaker } from '../../../../test/support/test-sink.js';
 
 const DELTA = '{"type":"response.output_text.delta"}';
 const COMPLETED = '{"type":"response.completed"}';

@@ -8,7 +8,7 @@ import { freePort } from '../../../../test/support/ports.js';
 import { whenStill } from '../../../../test/support/chat-upstream/when-still.js';
 import { openedFor } from '../../../../test/support/opened-connections.js';
 import { addressOf, type StartedServer, startServer } from '../../../../test/support/responses-transport/with-pool.js';
-import { TestTaker } from '../../../../test/support/responses-transport/test-taker.js';
+import { TestTaker } from '../../../../test/support/test-sink.js';
 import { FakeClock } from '../../../testing/index.js';
 import { UpstreamClient } from '../../upstream-http/upstream-client.js';
 import type { UpstreamError } from '../upstream-error.js';
