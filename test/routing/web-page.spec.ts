@@ -45,7 +45,7 @@ describe.each(['chat-completions', 'responses'])('a base_url of the kind %s that
         ({ response }) => response['error'],
         (error: unknown) => error,
       );
-      expect(JSON.stringify(said)).toContain('The model sent an invalid response.');
+      expect(JSON.stringify(said)).toContain('answered in a form that is not understood: a web page.');
       expect(site.requests).toBe(1);
       expect(log.complaints.join()).toContain('the answer is a web page: base_url may name a site and not its API');
     },

@@ -55,9 +55,12 @@ export class UpstreamError extends Error {
   }
 }
 
-/** The failure of an answer in a form that is not understood. `what` names the form, in words of this service. */
-export function notUnderstood(what: string): UpstreamError {
-  return new UpstreamError(`the upstream answered with ${what}, which is not understood`, {
+/** The failure of an answer in a form that is not understood. `what` names the form, in words of this service; `reason` is for the log. */
+export function notUnderstood(
+  what: string,
+  reason = `the upstream answered with ${what}, which is not understood`,
+): UpstreamError {
+  return new UpstreamError(reason, {
     remedy: 'none',
     status: 502,
     failure: {

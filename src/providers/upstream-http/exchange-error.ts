@@ -16,10 +16,10 @@ export function toExchangeError(cause: unknown): ModelError {
   return serverError(BROKEN, cause);
 }
 
-/** The ModelError for an answer with nothing in it but what is not read. `what` names that, in words of this service. */
-export function notUnderstood(what: string): ModelError {
+/** The ModelError for an answer with nothing in it but what is not read. `what` names that, in words of this service; `reason` is for the log. */
+export function notUnderstood(what: string, reason = `the answer has nothing but ${what}`): ModelError {
   const message = `The model's server answered in a form that is not understood: ${what}.`;
-  return serverError(message, new Error(`the answer has nothing but ${what}`), { status: 502, retry: 'other' });
+  return serverError(message, new Error(reason), { status: 502, retry: 'other' });
 }
 
 /** Throws ModelError 502 for an answer whose body is compressed, and closes its connection. */

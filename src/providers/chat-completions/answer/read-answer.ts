@@ -4,7 +4,7 @@ import { serverError } from '../../upstream-errors/to-model-error.js';
 import { IS_PAGE } from '../../upstream-http/body-form.js';
 import { BodyReader } from '../../upstream-http/body-reader.js';
 import type { StreamedEvent } from '../../upstream-http/event-stream.js';
-import { refuseCompression, UNREADABLE } from '../../upstream-http/exchange-error.js';
+import { notUnderstood, refuseCompression, UNREADABLE } from '../../upstream-http/exchange-error.js';
 import type { UpstreamAnswer } from '../../upstream-http/upstream-answer.js';
 import type { ChunkReader } from './chunk-reader.js';
 import { ChunkParser } from './chunk-parser.js';
@@ -61,7 +61,7 @@ class ChunkStream {
   take(piece: Uint8Array): Promise<void> | undefined {
     const { answer, reader, sink, body } = this;
     const waiting = this.write(piece);
-    if (body.form === 'page') throw serverError(UNREADABLE, new Error(IS_PAGE), { retry: 'other' });
+    if (body.form === 'page') throw notUnderstood('a web page', IS_PAGE);
     if (this.isDone) answer.complete();
     else if (sink.isClosed || body.isFull) answer.abort();
     else if (reader.isOver) answer.limitRest(END_LIMIT_MS);

@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../../../validation/index.js';
 import { IS_PAGE } from '../../upstream-http/body-form.js';
 import { BodyReader, LONGEST_DOCUMENT } from '../../upstream-http/body-reader.js';
-import { UpstreamError } from '../upstream-error.js';
+import { notUnderstood } from '../upstream-error.js';
 import { broken } from './broken.js';
 import type { AnswerTaker } from './exchange.js';
 
@@ -32,7 +32,7 @@ export class EventFeed {
     const { body } = this;
     this.hasTaken = false;
     body.read(piece);
-    if (body.form === 'page') throw new UpstreamError(IS_PAGE, { remedy: 'none' });
+    if (body.form === 'page') throw notUnderstood('a web page', IS_PAGE);
     if (body.isFull) throw broken(`the answer has more than ${LONGEST_DOCUMENT} bytes`);
     return body.form === 'document' || this.hasTaken;
   }
