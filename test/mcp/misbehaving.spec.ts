@@ -33,12 +33,12 @@ describe('servers that misbehave', () => {
       () => gzipSync(Buffer.alloc(64 * 1024 * 1024)),
       'more than 4096 bytes',
     ],
-    ['sends no JSON', json, () => '<html>', 'is not valid'],
+    ['sends no JSON', json, () => 'hello', 'is not valid'],
     ['sends no message', json, () => '{"hello": 1}', 'is not valid'],
     ['sends a result of another form', json, (id: unknown) => call(id, { content: 'hi' }), 'is not valid'],
     ['sends what is no gzip as gzip', { ...json, 'content-encoding': 'gzip' }, () => 'no gzip', 'is not valid'],
     ['sends what is no Brotli as Brotli', { ...json, 'content-encoding': 'br' }, () => 'no Brotli', 'is not valid'],
-    ['sends HTML', { 'content-type': 'text/html' }, () => '<html>', 'is not valid'],
+    ['sends HTML', { 'content-type': 'text/html' }, () => '<html>', 'answered with a web page'],
     ['sends events without data', events, () => 'data: {"jsonrpc":\n\n', 'ended the stream without an answer'],
   ] as const)('a call fails of an MCP server that %s', async (_name, headers, body, words) => {
     await using both = await startBoth(undefined, {}, { max_response_bytes: 4096 });

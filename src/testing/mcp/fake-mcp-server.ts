@@ -59,6 +59,8 @@ export interface FakeMcpOptions {
   readonly answers?: 'events' | 'json';
   /** Tools of a page. */
   readonly pageSize?: number;
+  /** Members of the answer to `initialize`, in place of all of them but the version. */
+  readonly hello?: object;
   readonly behaviour?: FakeMcpBehaviour;
 }
 
@@ -298,8 +300,9 @@ export class FakeMcpServer implements AsyncDisposable {
   }
 
   private hello({ protocolVersion }: Readonly<Record<string, unknown>>): object {
-    const capabilities = { tools: { listChanged: true } };
-    return { protocolVersion, capabilities, serverInfo: { name: 'fake', version: '1' } };
+    const { hello = { capabilities: { tools: { listChanged: true } }, serverInfo: { name: 'fake', version: '1' } } } =
+      this.options;
+    return { protocolVersion, ...hello };
   }
 
   private page({ cursor = '0' }: Readonly<Record<string, unknown>>): object {

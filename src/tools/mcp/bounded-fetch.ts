@@ -10,7 +10,7 @@ import { Agent, type Dispatcher, request } from 'undici';
 import { isPublicAddress } from '../../config/index.js';
 import { permittedLookup, readBounded } from '../../http/outbound/index.js';
 import { type AnswerHead, readHead } from './answer-head.js';
-import { McpFailure, tooLarge } from './failures.js';
+import { isPage, McpFailure, tooLarge, webPage } from './failures.js';
 
 /** `fetch` as the library of the protocol takes it. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -115,6 +115,7 @@ export class HttpClient {
         }
         const whole = await readBounded(unpacked, mostBytes, fail);
         if (isTooMuch(whole.byteLength)) throw fail();
+        if (status < 300) checkType(whole, made.headers);
         return new Response(whole, made);
       } catch (error) {
         if (error instanceof McpFailure || signal?.aborted === true) throw error;
@@ -143,6 +144,16 @@ function toHeaders(received: IncomingHttpHeaders, { mediaType }: AnswerHead): He
   if (mediaType !== '') headers.set('content-type', mediaType);
   return headers;
 }
+
+/** Has an answer name the type that it has: some servers name that of a page, or none. Throws McpFailure for a page. */
+function checkType(body: Buffer, headers: Headers): void {
+  const begin = body.toString('utf8', 0, LONGEST_BLANK);
+  if (isPage(begin)) throw webPage();
+  if (/^\s*[{[]/.test(begin)) headers.set('content-type', 'application/json');
+}
+
+/** Bytes of a body among which its first character is. */
+const LONGEST_BLANK = 256;
 
 /** Compressions of one answer: each costs a decoder, whether it has anything to do or not. */
 const MOST_CODINGS = 5;

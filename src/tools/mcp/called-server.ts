@@ -101,8 +101,10 @@ export class CalledServer implements McpServer {
       return await this.request('list', null, limits.listMs, signal, async (connection, limited) => {
         const tools = await connection.list(limited);
         this.listed = tools.map(({ name }) => name);
-        const offered = tools.filter(({ name }) => name !== '' && name.length <= LONGEST_NAME && this.offers(name));
-        return this.withoutSecrets(offered.slice(0, MOST_TOOLS).map(toInfo)) as readonly McpToolInfo[];
+        const usable = tools.filter(({ name }) => name !== '' && name.length <= LONGEST_NAME).slice(0, MOST_TOOLS);
+        this.noteLeftOut(tools.length - usable.length, tools.length);
+        const offered = usable.filter(({ name }) => this.offers(name));
+        return this.withoutSecrets(offered.map(toInfo)) as readonly McpToolInfo[];
       });
     } catch (error) {
       signal.throwIfAborted();
@@ -201,6 +203,16 @@ export class CalledServer implements McpServer {
     // An error of the protocol is an answer, too.
     if (outcome !== 'aborted')
       connections.error = failure && failure.kind !== 'protocol' ? this.clean(failure.message) : null;
+  }
+
+  /** Says in the log, once, that a list lacks tools. */
+  private noteLeftOut(count: number, all: number): void {
+    const { connections, logger } = this.parts;
+    if (count > 0 && connections.leftOut !== count) {
+      const limits = `it may have ${MOST_TOOLS}, with names of up to ${LONGEST_NAME} characters`;
+      logger.warn(`${quote(this.label)}: ${count} of its ${all} tools are left out: ${limits}`);
+    }
+    connections.leftOut = count;
   }
 
   /** A message without credentials and addresses. */

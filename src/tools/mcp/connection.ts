@@ -17,9 +17,10 @@ import { readVersion } from '../../read-version.js';
 import { type Clock, LONGEST_DELAY_MS } from '../../time/index.js';
 import { parseJson } from '../../validation/index.js';
 import { type HttpClient, LONGEST_STREAM, type RequestScope, requestScope } from './bounded-fetch.js';
-import { McpFailure, notValid, SessionGoneError, toConnectionFailure } from './failures.js';
+import { isOfLostSession, McpFailure, NOT_VALID, notValid, SessionGoneError, toConnectionFailure } from './failures.js';
 import type { McpProgress } from './mcp-server.js';
-import { type CallTokens, NotHandledError } from './tool-call.js';
+import { ServerMessages } from './server-messages.js';
+import { type CallTokens, NotHandledError, toResult } from './tool-call.js';
 import { ToolCalls } from './tool-calls.js';
 
 // Servers before 2025-03-26 have no other transport.
@@ -101,8 +102,14 @@ class OpenStreams {
 /** Ends the streams of a request. One for all: to make an error for each, with its stack, takes as long as to send a call. */
 const OVER = new Error('The request is over.');
 
-/** The error code of JSON-RPC for a stream that ended without an answer. */
+/** Codes of JSON-RPC: for a stream that ended without an answer, and for a method that a server does not have. */
 const CONNECTION_CLOSED = -32_000;
+const METHOD_NOT_FOUND = -32_601;
+
+/** Takes each result: the library would refuse one for a member that nothing here reads. */
+const ANY_RESULT = {
+  '~standard': { version: 1, vendor: 'antiphon', validate: (value: unknown) => ({ value }) },
+} as const;
 
 /** An open connection to a server: over streamable HTTP a session, over the older SSE a stream. Any number of requests may share it. */
 export class McpConnection {
@@ -115,6 +122,7 @@ export class McpConnection {
     private readonly streams: OpenStreams,
     /** Null over the older transport, whose answers come on one stream: there the library sends calls, too. */
     private readonly calls: ToolCalls | null,
+    private readonly messages: ServerMessages,
   ) {
     client.onclose = () => {
       if (!this.hasEnded) calls?.close();
@@ -132,9 +140,8 @@ export class McpConnection {
   static async open(settings: ConnectionSettings, clock: Clock, signal: AbortSignal): Promise<McpConnection> {
     const { transport } = settings;
     if (transport !== 'sse') {
-      const streams = new OpenStreams(clock, settings.mostBytes);
       try {
-        return await this.connect(clock, signal, streamable(settings, streams), settings, streams);
+        return await this.openStreamable(settings, clock, signal);
       } catch (error) {
         if (transport !== 'auto' || !isOfOlderServer(error)) throw error;
       }
@@ -143,17 +150,33 @@ export class McpConnection {
     return this.connect(clock, signal, olderSse(settings, streams), settings, streams);
   }
 
+  private static async openStreamable(
+    settings: ConnectionSettings,
+    clock: Clock,
+    signal: AbortSignal,
+  ): Promise<McpConnection> {
+    const streams = new OpenStreams(clock, settings.mostBytes);
+    try {
+      return await this.connect(clock, signal, streamable(settings, streams), settings, streams);
+    } catch (error) {
+      if (!isOfUnknownMethod(error)) throw error;
+    }
+    const more = new OpenStreams(clock, settings.mostBytes);
+    return this.connect(clock, signal, streamable(settings, more), settings, more, 'legacy');
+  }
+
   private static async connect(
     clock: Clock,
     signal: AbortSignal,
     transport: StreamableHTTPClientTransport | OlderTransport,
     settings: ConnectionSettings,
     streams: OpenStreams,
+    mode: 'auto' | 'legacy' = 'auto',
   ): Promise<McpConnection> {
     const { onListChanged: onChanged, url, headers, tokens, http, mostBytes } = settings;
     const clientInfo = { name: 'antiphon', version: readVersion() };
     const client = new Client(clientInfo, {
-      versionNegotiation: { mode: 'auto' },
+      versionNegotiation: { mode },
       listMaxPages: MOST_PAGES,
       listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged } },
       // The model reads results as they are; a schema of the server must not cost this process time.
@@ -161,6 +184,7 @@ export class McpConnection {
         getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
       },
     });
+    const messages = new ServerMessages(transport);
     scopeRequests(transport);
     const abort = (): void => void transport.close();
     signal.addEventListener('abort', abort, { once: true });
@@ -169,7 +193,7 @@ export class McpConnection {
       const pause = (delayMs: number, reconnect: () => void): (() => void) => streams.pause(delayMs, reconnect);
       const parts = { client, http, url, mostBytes, headers, tokens, clientInfo, resumption: RESUMPTION, pause };
       const calls = transport instanceof OlderTransport ? null : new ToolCalls({ ...parts, transport });
-      return new McpConnection(client, transport, clock, streams, calls);
+      return new McpConnection(client, transport, clock, streams, calls, messages);
     } catch (error) {
       await transport.close().catch(() => undefined);
       signal.throwIfAborted();
@@ -187,9 +211,15 @@ export class McpConnection {
   /** The tools of all pages, which have the bytes of one answer together. Rejects with McpFailure, of which SessionGoneError is one. */
   async list(signal: AbortSignal): Promise<readonly Tool[]> {
     const options = { signal, timeout: LONGEST_DELAY_MS, cacheMode: 'refresh' as const };
-    const { tools } = await this.send(() => this.client.listTools(undefined, options), 0);
-    this.calls?.learn(tools);
-    return tools;
+    try {
+      const { tools } = await this.send(() => this.client.listTools(undefined, options), 0);
+      this.calls?.learn(tools);
+      return tools;
+    } catch (error) {
+      // Such a server has prompts or resources only.
+      if (!this.messages.declaresTools && error instanceof McpFailure && error.code === METHOD_NOT_FOUND) return [];
+      throw error;
+    }
   }
 
   /** Calls a tool. Rejects like `list`. An aborted signal tells the server at once. */
@@ -213,7 +243,8 @@ export class McpConnection {
     const params = { name, arguments: { ...args } };
     // Before 2026-07-28 no argument is sent as a header, and nothing else is asked of a result than to be one.
     if (client.getProtocolEra() === 'modern') return this.send(() => client.callTool(params, options));
-    return this.send(() => client.request({ method: 'tools/call', params }, options));
+    const result = await this.send(() => client.request({ method: 'tools/call', params }, ANY_RESULT, options));
+    return toResult(result, false);
   }
 
   /** Ends the session, and all requests with it. Never rejects. */
@@ -248,9 +279,9 @@ export class McpConnection {
     try {
       return await Promise.race([requestScope.run(scope, request), failed.promise]);
     } catch (error) {
-      if (hasSession && error instanceof SdkHttpError && error.data.status === 404) {
+      if (hasSession && error instanceof SdkHttpError && isOfLostSession(error.data.status, error.data.text)) {
         this.forget();
-        throw new SessionGoneError(error);
+        throw new SessionGoneError(error.data.status, error.data.text, { cause: error });
       }
       throw toFailure(error);
     } finally {
@@ -296,6 +327,12 @@ function isOfOlderServer(error: unknown): boolean {
   return error instanceof McpFailure && error.kind === 'http' && [400, 404, 405, 406, 415].includes(error.code);
 }
 
+/** Some servers fail with what they do not know, such as the question for their versions that comes before `initialize`. */
+function isOfUnknownMethod(error: unknown): boolean {
+  if (!(error instanceof McpFailure)) return false;
+  return error.kind === 'http' ? error.code === 500 || error.code === 501 : error.code === NOT_VALID;
+}
+
 /** What an error of the library, or of HTTP below it, means. Causes are looked at first: they are nearer to it. */
 function toFailure(error: unknown): McpFailure {
   const { cause } = Object(error) as { readonly cause?: unknown };
@@ -311,6 +348,10 @@ function toFailure(error: unknown): McpFailure {
   if (error instanceof SdkError || error instanceof SyntaxError || (error as Error).name === 'ZodError') {
     // The messages quote what the server has sent.
     return notValid(error);
+  }
+  // The library has no class for it.
+  if (String(error).includes('protocol version is not supported')) {
+    return new McpFailure('protocol', 'The server speaks no version of the protocol that this service knows.');
   }
   return toConnectionFailure(cause ?? error);
 }

@@ -5,12 +5,15 @@ import { reasonOf } from '../../providers/index.js';
 /** Why a server gave no answer: a short word for metrics. */
 export type McpFailureKind = 'busy' | 'credentials' | 'http' | 'protocol' | 'timeout' | 'too_large' | 'unreachable';
 
+/** The error code of JSON-RPC for what is no answer of the protocol. */
+export const NOT_VALID = -32_603;
+
 /** The codes of failures that bring none: those of JSON-RPC, and statuses of HTTP where HTTP has failed. */
 const CODES: Readonly<Record<McpFailureKind, number>> = {
   busy: -32_000,
   credentials: 401,
   http: 502,
-  protocol: -32_603,
+  protocol: NOT_VALID,
   timeout: -32_001,
   too_large: -32_603,
   unreachable: 502,
@@ -58,7 +61,13 @@ export class McpFailure extends Error {
   static ofStatus(status: number, text: unknown, options?: ErrorOptions): McpFailure {
     const message = `The server answered with HTTP ${status}.`;
     const hasText = typeof text === 'string' && text.trim() !== '';
-    const told = hasText ? `${message.slice(0, -1)}: ${text}` : message;
+    // The beginning of a page says nothing of the error.
+    const told =
+      hasText && isPage(text)
+        ? `${message.slice(0, -1)} and a web page.`
+        : hasText
+          ? `${message.slice(0, -1)}: ${text}`
+          : message;
     return new McpFailure('http', message, status, { ...options, told });
   }
 
@@ -98,9 +107,29 @@ export function toConnectionFailure(cause: unknown): McpFailure {
   return new McpFailure('unreachable', `The server could not be reached: ${reasonOf(cause)}`, undefined, { cause });
 }
 
+/** Whether a body, or its beginning, is HTML or XML, whatever type it names. */
+export function isPage(text: string): boolean {
+  return text.trimStart().startsWith('<');
+}
+
+/** A web page in place of an answer: of a proxy, or one to log in. */
+export function webPage(): McpFailure {
+  return new McpFailure(
+    'protocol',
+    'The server answered with a web page: its URL may be another, or a proxy has answered.',
+  );
+}
+
+/** Whether an answer of HTTP to a request of a session says that the server does not know it: many say so with 400 in place of 404. */
+export function isOfLostSession(status: number | undefined, text: unknown): boolean {
+  return status === 404 || (status === 400 && typeof text === 'string' && /session/i.test(text));
+}
+
 /** The server has forgotten the session: the request was not handled, and may be sent again in a new one. */
 export class SessionGoneError extends McpFailure {
-  constructor(cause: unknown) {
-    super('http', 'The server has forgotten the session.', 404, { cause });
+  /** `text`: what else the server has said with HTTP 400. */
+  constructor(status: number, text: unknown, options?: ErrorOptions) {
+    const { told } = McpFailure.ofStatus(status, text);
+    super('http', 'The server has forgotten the session.', status, { ...options, ...(status === 404 ? {} : { told }) });
   }
 }

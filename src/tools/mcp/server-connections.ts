@@ -29,6 +29,8 @@ interface Pooled {
 export class ServerConnections {
   /** Why the latest request got no answer; null if it got one, or there was none. */
   error: string | null = null;
+  /** Tools that the latest list lacks. */
+  leftOut = 0;
   private readonly slots: RequestSlots;
   /** By tenant and credentials, the least recently used first. */
   private readonly pooled = new Map<string, Pooled>();

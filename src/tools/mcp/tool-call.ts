@@ -3,7 +3,17 @@ import type { EventSourceMessage } from 'eventsource-parser';
 
 import { isObject, parseJson } from '../../validation/index.js';
 import type { AnswerHead } from './answer-head.js';
-import { closed, McpFailure, notValid, SessionGoneError, toConnectionFailure } from './failures.js';
+import {
+  closed,
+  isOfLostSession,
+  isPage,
+  McpFailure,
+  NOT_VALID,
+  notValid,
+  SessionGoneError,
+  toConnectionFailure,
+  webPage,
+} from './failures.js';
 import type { AnswerListener, HttpAnswer } from './http-answer.js';
 import type { McpProgress } from './mcp-server.js';
 
@@ -103,8 +113,8 @@ export class ToolCall implements AnswerListener {
   /** The answer to the call. */
   answered({ result, error }: Readonly<Record<string, unknown>>): void {
     if (this.isOver) return;
-    if (isObject(error) && typeof error['code'] === 'number' && typeof error['message'] === 'string') {
-      const { code, message } = error;
+    if (error != null) {
+      const { code, message } = readError(error);
       const isNotHandled = code === HEADER_MISMATCH && this.channel.isModern;
       this.end(isNotHandled ? new NotHandledError() : McpFailure.ofError(code, message));
       return;
@@ -160,15 +170,18 @@ export class ToolCall implements AnswerListener {
       return;
     }
     if (head.status >= 300) this.refused(head, text);
-    else this.readWhole(head, text);
+    else this.readWhole(text);
   }
 
-  private readWhole({ mediaType }: AnswerHead, text: string): void {
-    const message = mediaType === 'application/json' ? parseJson(text) : undefined;
+  /** Whatever type it names: some servers name that of a page, or none. */
+  private readWhole(text: string): void {
+    const message = parseJson(text);
+    // A server that cannot read the request, or does not like it, need not know its id.
+    if (isObject(message) && message['id'] == null && message['error'] != null) this.answered(message);
     try {
       for (const each of Array.isArray(message) ? (message as unknown[]) : [message]) this.channel.receive(each);
     } catch {
-      this.end(notValid());
+      this.end(isPage(text) ? webPage() : notValid());
     }
     // Whatever it was, it was no answer to the call.
     if (!this.isOver) this.end(withoutAnswer());
@@ -186,8 +199,8 @@ export class ToolCall implements AnswerListener {
     } else if (lastEventId !== null) {
       if (status === 405) this.end(withoutAnswer());
       else this.resume();
-    } else if (status === 404 && channel.hasSession) {
-      this.end(new SessionGoneError(undefined));
+    } else if (channel.hasSession && isOfLostSession(status, text)) {
+      this.end(new SessionGoneError(status, text));
     } else if (channel.redirects(head)) {
       this.end(new NotHandledError());
     } else {
@@ -244,18 +257,42 @@ export class ToolCall implements AnswerListener {
   }
 }
 
+const ASKS_FOR_INPUT = 'The server asks for input of a user, which this service does not give.';
+
 /** Members of answers before 2026-07-28 that are no results, but ask for something else. */
 const NO_RESULT = ['task', 'inputRequests', 'requestState'];
 
+/** Members of results beside which the content may be missing. */
+const NO_CONTENT: ReadonlySet<string> = new Set(['content', 'isError', '_meta']);
+
+/**
+ * A result of a version before 2026-07-28: many servers write null for what is absent, and leave the content of an empty or structured result
+ * out. What else comes in place of the content is a structure, too.
+ */
+function toOlderResult(given: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const result = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
+  if (result['content'] !== undefined || NO_RESULT.some((member) => member in result)) return result;
+  const others = Object.entries(result).filter(([name]) => !NO_CONTENT.has(name));
+  if (result['structuredContent'] !== undefined || others.length === 0) return { ...result, content: [] };
+  return { ...result, content: [], structuredContent: Object.fromEntries(others) };
+}
+
+/** What an error of JSON-RPC says, also one that is a text, or lacks a member. */
+function readError(error: unknown): { readonly code: number; readonly message: string } {
+  const { code, message } = isObject(error) ? error : { code: NOT_VALID, message: error };
+  const number = Number.isInteger(Number(code)) ? Number(code) : NOT_VALID;
+  return { code: number, message: typeof message === 'string' ? message : JSON.stringify(error) };
+}
+
 /** The result of a call. Throws McpFailure for what is none. */
-function toResult(result: unknown, isModern: boolean): CallToolResult {
-  if (!isObject(result)) throw notValid();
-  const { resultType, isError = false, structuredContent = {} } = result;
-  if (isModern && resultType !== 'complete') throw notValid();
-  // Over older versions structures are objects, and many servers leave the content of an empty or structured result out.
+export function toResult(given: unknown, isModern: boolean): CallToolResult {
+  if (!isObject(given)) throw notValid();
+  if (isModern && given['resultType'] === 'input_required') throw new McpFailure('protocol', ASKS_FOR_INPUT);
+  if (isModern && given['resultType'] !== 'complete') throw notValid();
+  const result = isModern ? given : toOlderResult(given);
+  const { isError = false, structuredContent = {}, content } = result;
+  // Over older versions structures are objects.
   const isStructured = isModern || isObject(structuredContent);
-  const canLackContent = !isModern && !NO_RESULT.some((member) => member in result);
-  const content: unknown = result['content'] === undefined && canLackContent ? [] : result['content'];
   if (!isStructured || typeof isError !== 'boolean' || !Array.isArray(content)) throw notValid();
   for (const part of content as readonly unknown[]) {
     const { type, text } = Object(part) as Readonly<Record<string, unknown>>;

@@ -125,7 +125,7 @@ export class ToolCalls implements CallChannel {
   take(message: unknown): boolean {
     if (!isObject(message)) return false;
     const { id, method, params } = message;
-    if (method === undefined) {
+    if (method == null) {
       const call = this.running.get(Number(id));
       call?.answered(message);
       return call !== undefined;
