@@ -28,6 +28,8 @@ class EmbeddingUpstream extends LocalServer {
   knowsBase64 = true;
   /** The last number of each list of numbers. */
   last = 0.5;
+  /** Answers in place of the server: a status and a body, or undefined to leave the request to it. */
+  behaviour: ((body: EmbeddingCall['body']) => readonly [number, unknown] | undefined) | null = null;
 
   constructor() {
     const server = createServer((request, response) => {
@@ -39,6 +41,12 @@ class EmbeddingUpstream extends LocalServer {
       void json(request).then((read) => {
         const body = read as EmbeddingCall['body'];
         this.calls.push({ url: request.url, authorization: request.headers.authorization, body });
+        const answered = this.behaviour?.(body);
+        if (answered !== undefined) {
+          const [status, value] = answered;
+          response.writeHead(status).end(typeof value === 'string' ? value : JSON.stringify(value));
+          return;
+        }
         const status = this.failures.shift();
         const failure = { error: { message: 'It says no.', code: null } };
         response.statusCode = status ?? 200;
@@ -75,6 +83,8 @@ describe('embeddings of upstreams', () => {
     const providers = {
       first: { ...server, embeddings: { models: ['minilm'], batch: 2 } },
       second: { ...server, kind: 'responses', embeddings: { models: ['minilm', 'other'] } },
+      small: { ...server, embeddings: { models: ['small'] } },
+      plain: { ...server, embeddings: { models: ['plain'] } },
     };
     const models = [{ name: 'alias', provider: 'second', model: 'bge' }];
     await writeFile(path, JSON.stringify({ providers, models }));
@@ -94,6 +104,7 @@ describe('embeddings of upstreams', () => {
     upstream.failures = [];
     upstream.knowsBase64 = true;
     upstream.last = 0.5;
+    upstream.behaviour = null;
   });
 
   it('embeddings are asked for in batches, and keep the order of the inputs', async () => {
@@ -132,6 +143,85 @@ describe('embeddings of upstreams', () => {
     [upstream.knowsBase64, upstream.last] = [false, 1e39];
     const answer = await service.api.post('embeddings', { model: 'other', input: 'a' });
     expect(answer.status).toBeGreaterThanOrEqual(500);
+  });
+
+  it('embeddings are asked for in fewer inputs at once, where a server takes no more, and in as many from then on', async () => {
+    const detail = 'batch size 5 > maximum allowed batch size 2';
+    upstream.behaviour = ({ input }) =>
+      input.length > 2 ? [422, { error: detail, error_type: 'Validation' }] : undefined;
+    const input = ['a', 'bb', 'ccc', 'dddd', 'eeeee'];
+    for (const sent of [
+      [5, 3, 2, 1, 2],
+      [2, 2, 1],
+    ]) {
+      upstream.calls.length = 0;
+      const { data, usage } = await service.client().embeddings.create({ model: 'small', input });
+      expect(data.map(({ index, embedding }) => [index, embedding[0]])).toEqual(input.map((_, at) => [at, at + 1]));
+      expect(usage.prompt_tokens).toBe(5);
+      expect(upstream.calls.map(({ body }) => body.input.length)).toEqual(sent);
+    }
+  });
+
+  it('embeddings are asked for without a name of an encoding, where a server refuses it, from then on', async () => {
+    const message = "encoding_format must be 'float'";
+    upstream.behaviour = (body) => (body.encoding_format === undefined ? undefined : [400, { error: { message } }]);
+    for (const requests of [2, 1]) {
+      upstream.calls.length = 0;
+      const { data } = await service.client().embeddings.create({ model: 'plain', input: 'abc' });
+      expect(data[0]?.embedding).toEqual([3, 0, 0.5]);
+      expect(upstream.calls).toHaveLength(requests);
+    }
+  });
+
+  const vectors = (...list: readonly unknown[]): object => ({
+    data: list.map((embedding) => ({ index: 0, embedding })),
+  });
+  it.each<[string, unknown, readonly number[], number]>([
+    ['without numbers of their own', { data: [{ embedding: [1] }, { embedding: [2] }] }, [1, 2], 1],
+    ['that all have the number 0', vectors([1], [2]), [1, 2], 1],
+    ['in lists of one', vectors([[1]], [[2]]), [1, 2], 1],
+    ['with a sum of tokens alone', { ...vectors([1], [2]), usage: { total_tokens: 7 } }, [1, 2], 7],
+  ])('embeddings are read from an answer %s', async (_name, answer, firsts, tokens) => {
+    upstream.behaviour = () => [200, answer];
+    const { body } = await service.api.post('embeddings', { model: 'other', input: ['a', 'b'] });
+    const data = body['data'] as readonly { readonly embedding: readonly number[] }[];
+    expect(data.map(({ embedding: [first] }) => first)).toEqual(firsts);
+    expect(body['usage']).toMatchObject({ prompt_tokens: tokens === 1 ? 2 : tokens });
+  });
+
+  it.each<[string, unknown, string, number?]>([
+    ['no vectors', { data: [] }, '0 vectors for 2 inputs'],
+    ['too few vectors', vectors([1]), '1 vectors for 2 inputs'],
+    ['null in a vector', vectors([1], [null]), 'has what is no number'],
+    ['an empty vector', vectors([1], []), 'has what is no number'],
+    ['NaN', '{"data":[{"embedding":[NaN]}]}', 'no JSON object'],
+    ['vectors of different lengths', vectors([1], [1, 2]), 'vectors of different lengths'],
+    ['a web page', '<!doctype html><title>Log in</title>', 'a web page'],
+    ['an error', { error: { message: 'No.', code: 400 } }, 'The model rejected this request: No.', 400],
+  ])('embeddings are refused with what came: %s', async (_name, answer, words, status = 502) => {
+    upstream.behaviour = () => [200, answer];
+    const refused = await service.api.post('embeddings', { model: 'other', input: ['a', 'b'] });
+    expect([refused.status, refused.body['error']]).toMatchObject([
+      status,
+      { message: expect.stringContaining(words) },
+    ]);
+  });
+
+  it('embeddings are refused whose batches have vectors of different lengths', async () => {
+    upstream.behaviour = ({ input }) => [200, { data: input.map(() => ({ embedding: input.map(() => 1) })) }];
+    const refused = await service.api.post('embeddings', { model: 'minilm', input: ['a', 'b', 'c'] });
+    expect([refused.status, refused.body['error']]).toMatchObject([
+      502,
+      { message: expect.stringContaining('vectors of different lengths') },
+    ]);
+  });
+
+  it('embeddings of another length than was asked for are refused', async () => {
+    const refused = await service.api.post('embeddings', { model: 'other', input: 'a', dimensions: 2 });
+    expect([refused.status, refused.body['error']]).toMatchObject([
+      400,
+      { param: 'dimensions', message: 'The model gives vectors of 3 numbers, and none of 2.' },
+    ]);
   });
 
   it('embeddings exist only for models that the file has, and the key may use', async () => {

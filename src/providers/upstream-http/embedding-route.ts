@@ -3,19 +3,27 @@ import { Logger } from '@nestjs/common';
 import { OutageLog } from '../../logging/index.js';
 import { isTokenCount } from '../../protocol/index.js';
 import type { Clock } from '../../time/index.js';
-import { isObject, objectsIn, parseJson } from '../../validation/index.js';
+import { isObject, listIn, parseJson } from '../../validation/index.js';
 import type { Embeddings, EmbeddingRequest } from '../embedding.js';
-import type { ModelError } from '../model-error.js';
+import { ModelError } from '../model-error.js';
 import { reasonOf } from '../scrub.js';
-import { readFailure } from '../upstream-errors/error-body.js';
+import { describeFailure, isFailure, readFailure, type UpstreamFailure } from '../upstream-errors/error-body.js';
 import { readRetryAfter } from '../upstream-errors/retry-after.js';
-import { toModelError } from '../upstream-errors/to-model-error.js';
-import { refuseCompression, toExchangeError } from './exchange-error.js';
+import { isTooLong, toModelError } from '../upstream-errors/to-model-error.js';
+import { formOf, IS_PAGE } from './body-form.js';
+import { notUnderstood, refuseCompression, toExchangeError } from './exchange-error.js';
 import { readText } from './read-text.js';
 import type { UpstreamClient } from './upstream-client.js';
 
 /** Bytes of an answer: 2048 vectors of 3072 numbers in Base64 have 34 MB, as lists three times as many. */
 const LONGEST_ANSWER = 128 * 1024 * 1024;
+
+/** Refusals of too many inputs in one request. */
+const TOO_MANY =
+  /\bbatch(?:es)?\b|too many (?:inputs|texts|items|documents)|number of (?:inputs|texts)|tokens per request/i;
+
+/** Refusals of Base64. */
+const ENCODING = /encoding_format|base64/i;
 
 /** The server of an EmbeddingRoute. */
 export interface EmbeddingServer {
@@ -28,6 +36,10 @@ export interface EmbeddingServer {
 /** `POST /embeddings` of an upstream. */
 export class EmbeddingRoute {
   private readonly outages = new OutageLog(new Logger('Upstream'));
+  /** Inputs of a request that the server takes, as far as it has said so. */
+  private most = Infinity;
+  /** Whether the server takes the name of an encoding: some refuse Base64, and some every name. */
+  private takesEncoding = true;
 
   constructor(
     private readonly client: UpstreamClient,
@@ -35,7 +47,10 @@ export class EmbeddingRoute {
     private readonly server: EmbeddingServer,
   ) {}
 
-  /** Asks once for the vectors of inputs. Rejects with ModelError, and with the reason of the signal. */
+  /**
+   * Asks once for the vectors of inputs, in parts where the server takes fewer at once. Rejects with ModelError, and with the reason of the
+   * signal.
+   */
   async ask(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings> {
     try {
       return await this.request(request, signal);
@@ -47,20 +62,45 @@ export class EmbeddingRoute {
     }
   }
 
-  private async request(
-    { model, inputs, dimensions, user }: EmbeddingRequest,
-    signal: AbortSignal,
-  ): Promise<Embeddings> {
+  private async request(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings> {
+    const { model, inputs, dimensions, user } = request;
+    if (inputs.length > this.most) return this.inParts(request, this.most, signal);
     // Servers that do not know Base64 send lists, which are read as well.
-    const body = { model, input: inputs, encoding_format: 'base64', dimensions, user };
+    const encoding = this.takesEncoding ? { encoding_format: 'base64' } : {};
+    const body = { model, input: inputs, ...encoding, dimensions, user };
     const answer = await this.client.post('/embeddings', JSON.stringify(body), signal);
     const { status, headers } = answer;
     const isAnswer = status >= 200 && status <= 299;
     if (isAnswer) refuseCompression(answer);
     const text = isAnswer ? await readText(answer, LONGEST_ANSWER) : await readText(answer);
-    if (isAnswer) return readEmbeddings(text, inputs.length);
+    const failure = isAnswer ? failureIn(text) : readFailure(text);
+    if (failure === undefined) return readEmbeddings(text, request);
+    const isRefused = [400, 413, 422].includes(status);
+    if (isRefused && this.takesEncoding && ENCODING.test(failure.message)) {
+      this.takesEncoding = false;
+      return this.request(request, signal);
+    }
+    if (isRefused && inputs.length > 1 && isTooMany(status, failure)) {
+      const half = Math.ceil(inputs.length / 2);
+      // A limit of tokens depends on the inputs.
+      if (!/token/i.test(failure.message)) this.most = Math.min(this.most, half);
+      return this.inParts(request, half, signal);
+    }
     const retryAfterMs = readRetryAfter(headers, this.clock.now());
-    throw toModelError(status, readFailure(text), { secrets: this.server.secrets, retryAfterMs });
+    const stated = isAnswer ? (failure.status ?? 500) : status;
+    throw toModelError(stated, failure, { secrets: this.server.secrets, retryAfterMs });
+  }
+
+  /** The vectors of inputs that are asked for one part after another. */
+  private async inParts(request: EmbeddingRequest, most: number, signal: AbortSignal): Promise<Embeddings> {
+    const vectors: Float32Array[] = [];
+    let tokens = 0;
+    for (let from = 0; from < request.inputs.length; from += most) {
+      const part = await this.request({ ...request, inputs: request.inputs.slice(from, from + most) }, signal);
+      vectors.push(...part.vectors);
+      tokens += part.tokens;
+    }
+    return { vectors, tokens };
   }
 
   private warn({ cause, message }: ModelError): void {
@@ -69,22 +109,48 @@ export class EmbeddingRoute {
   }
 }
 
-/** Throws an Error for an answer without a vector for each of `count` inputs. */
-function readEmbeddings(text: string, count: number): Embeddings {
+/** Whether a server says that a request has more inputs than it takes, of which none alone is too long. */
+function isTooMany(status: number, failure: UpstreamFailure): boolean {
+  if (TOO_MANY.test(failure.message)) return true;
+  return status === 413 && !isTooLong(status, failure);
+}
+
+/** The failure that an answer with a status of success has in place of vectors. */
+function failureIn(text: string): UpstreamFailure | undefined {
   const body = parseJson(text);
-  const { data, usage } = isObject(body) ? body : {};
+  return isObject(body) && body.data == null && isFailure(body.error) ? describeFailure(body) : undefined;
+}
+
+/** Throws ModelError for an answer without a vector for each input, and for one whose vectors are not as long as was asked for. */
+function readEmbeddings(text: string, { inputs: { length: count }, dimensions }: EmbeddingRequest): Embeddings {
+  const body = parseJson(text);
+  if (!isObject(body))
+    throw formOf(Buffer.from(text)) === 'page' ? notUnderstood('a web page', IS_PAGE) : notUnderstood('no JSON object');
+  const { data, usage } = body;
+  const entries = listIn(data).map((entry) => (isObject(entry) ? entry : {}));
+  if (entries.length !== count) throw notUnderstood(`${entries.length} vectors for ${count} inputs`);
+  const places = entries.map(({ index }) => index);
+  // Some servers number no vector, or all with 0: they are in the order of the inputs.
+  const isNumbered = new Set(places).size === count && places.every((place) => isPlace(place, count));
   const vectors: Float32Array[] = [];
-  for (const [position, { index = position, embedding }] of objectsIn(data).entries()) {
+  for (const [position, { embedding }] of entries.entries()) {
     const vector = readVector(embedding);
-    if (vector !== null && Number.isInteger(index)) vectors[index as number] = vector;
+    if (vector === null) throw notUnderstood('a vector that is empty, or has what is no number');
+    vectors[isNumbered ? (places[position] as number) : position] = vector;
   }
-  const length = vectors[0]?.length;
-  const isWhole = Array.from({ length: count }, (_, index) => vectors[index]).every(
-    (vector) => vector !== undefined && vector.length === length,
-  );
-  if (!isWhole || vectors.length !== count) throw new Error('the answer lacks embeddings');
-  const { prompt_tokens: tokens } = isObject(usage) ? usage : {};
-  return { vectors, tokens: isTokenCount(tokens) ? tokens : 0 };
+  const [first] = vectors;
+  const length = first?.length ?? 0;
+  if (vectors.some((vector) => vector.length !== length)) throw notUnderstood('vectors of different lengths');
+  if (dimensions !== undefined && dimensions !== length) {
+    const message = `The model gives vectors of ${length} numbers, and none of ${dimensions}.`;
+    throw new ModelError('unsupported_value', message, { status: 400, param: 'dimensions', retry: 'other' });
+  }
+  const { prompt_tokens: tokens, total_tokens: total } = isObject(usage) ? usage : {};
+  return { vectors, tokens: [tokens, total].find(isTokenCount) ?? 0 };
+}
+
+function isPlace(value: unknown, count: number): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) < count;
 }
 
 /** A vector of numbers, or of little-endian floats in Base64; null for anything else. */
@@ -101,5 +167,7 @@ function fromBase64(text: string): Float32Array | null {
 }
 
 function fromNumbers(value: unknown): Float32Array | null {
+  // llama.cpp has a list of vectors for each input.
+  if (Array.isArray(value) && value.length === 1 && Array.isArray(value[0])) return fromNumbers(value[0]);
   return Array.isArray(value) && value.every(Number.isFinite) ? Float32Array.from(value as number[]) : null;
 }

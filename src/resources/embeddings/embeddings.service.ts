@@ -141,6 +141,13 @@ class Batches {
       await Promise.allSettled(runs);
       throw error;
     }
+    const [first] = this.vectors;
+    // Two servers of a model, or two versions of one, may differ.
+    if (this.vectors.some(({ length }) => length !== first?.length)) {
+      throw new ModelError('server_error', 'The model gave vectors of different lengths. Please retry your request.', {
+        status: 502,
+      });
+    }
     return this.vectors;
   }
 
