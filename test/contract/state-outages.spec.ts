@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { ScriptedProvider } from '../../src/testing/index.js';
-import { ApiClient } from '../support/api-client.js';
+import { type ApiAnswer, ApiClient } from '../support/api-client.js';
 import { whenStill } from '../support/chat-upstream/when-still.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres/test-database.js';
 import { type Service, SLOW_REFUSALS, startService } from '../support/service.js';
@@ -259,6 +259,33 @@ describe('a database that is away', () => {
       status: 200,
       body: { data: expect.arrayContaining([expect.objectContaining({ id })]) },
     });
+  });
+
+  it('a database whose connections break at any byte loses nothing that was answered, and no turn hangs', async () => {
+    await start({ DATABASE_POOL_SIZE: 3 });
+    const parent = await api.create({});
+    const ask = (more: object): Promise<ApiAnswer> =>
+      api.post('responses', { model: 'scripted', input: 'Hi', ...more });
+    for (let bytes = 1; bytes < 2500; bytes += 61) {
+      // One that stays locked for a while, where the answer was lost that would have told of its lock, is not used again.
+      const { body: conversation } = await api.post('conversations', {});
+      proxy.breakAfter(bytes);
+      const answers = await Promise.all([
+        ask({ previous_response_id: parent.id }),
+        ask({ conversation: conversation['id'] }),
+        ask({ background: true }),
+        api.get(`responses/${parent.id}`),
+      ]);
+      for (const { status, body } of answers) {
+        expect({ bytes, status, body }).toMatchObject(
+          status === 200 ? {} : { status: 503, body: { error: { code: AWAY.code } } },
+        );
+      }
+      await whenReady();
+      for (const { status, body } of answers) {
+        if (status === 200) expect((await api.get(`responses/${String(body['id'])}`)).status).toBe(200);
+      }
+    }
   });
 
   it('a database goes and comes as often as it likes', async () => {

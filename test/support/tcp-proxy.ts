@@ -12,6 +12,7 @@ interface Link {
 export class TcpProxy implements AsyncDisposable {
   private readonly links = new Set<Link>();
   private stalled = false;
+  private quota = Infinity;
 
   private constructor(
     private readonly server: Server,
@@ -41,6 +42,11 @@ export class TcpProxy implements AsyncDisposable {
       target?.destroy();
     }
     await closed;
+  }
+
+  /** Resets every connection once so many more bytes of answers have passed, in the middle of an answer if so it happens. */
+  breakAfter(bytes: number): void {
+    this.quota = bytes;
   }
 
   /** Accepts connections and holds them, those that are open included: nothing is forwarded, as on a broken network. */
@@ -79,6 +85,15 @@ export class TcpProxy implements AsyncDisposable {
     const { client } = link;
     const target = (link.target ??= this.connectTarget(client));
     client.pipe(target).pipe(client);
+    target.on('data', (chunk) => {
+      this.quota -= (chunk as Buffer).length;
+      if (this.quota > 0) return;
+      this.quota = Infinity;
+      for (const { client: one, target: other } of this.links) {
+        one.resetAndDestroy();
+        other?.destroy();
+      }
+    });
   }
 
   private connectTarget(client: Socket): Socket {
