@@ -1,11 +1,10 @@
 // Slow: starts a service twice for each of its tests.
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { ServiceLog } from '../support/service-log.js';
-import { type Service, startService } from '../support/service.js';
-import { EVERY_STATE, type TestState } from '../support/state-backends.js';
-import { ask, damage, POLL, SECRET, send, type StoredText, upload, whenOver } from './damage.js';
+import { EVERY_STATE } from '../support/state-backends.js';
+import { ask, damageIn, POLL, SECRET, send, type StoredText, upload, whenOver } from './damage.js';
 
 const FILE: StoredText = { column: 'vector_store_files.about' };
 
@@ -26,18 +25,13 @@ const TENANT: StoredText = { column: 'tenants.name', where: '$1 IS NOT NULL' };
 const WITH_FILES = EVERY_STATE.filter(({ state }) => state === 'sqlite' || state === 'postgres');
 
 describe.each(WITH_FILES)('vector stores with damage in $state', (kind) => {
-  let state: TestState;
-
-  beforeEach(async () => {
-    state = await kind.open();
-  });
-  afterEach(() => state.drop());
+  const { start, filled, damage } = damageIn(kind);
 
   it('a file in a vector store that is damaged while it waits fails, and the one behind it is indexed', async () => {
     const [path, [first = '', second = '']] = await waiting();
-    await damage(kind, state, FILE, first, SECRET);
+    await damage(FILE, first, SECRET);
     const log = new ServiceLog();
-    await using service = await start(log);
+    await using service = await start({ imports: [log.asModule()] });
     expect(await whenOver(service, `${path}/${second}`)).toMatchObject({ status: 'completed' });
     expect(await whenOver(service, `${path}/${first}`)).toMatchObject({
       ...{ status: 'failed', last_error: { code: 'server_error' } },
@@ -54,9 +48,9 @@ describe.each(WITH_FILES)('vector stores with damage in $state', (kind) => {
       await vectorStores.files.createAndPoll(store.id, { file_id: file }, POLL);
       return [`/vector_stores/${store.id}/files`, file] as const;
     });
-    await damage(kind, state, CHUNK, id, SECRET);
+    await damage(CHUNK, id, SECRET);
     const log = new ServiceLog();
-    await using service = await start(log);
+    await using service = await start({ imports: [log.asModule()] });
     const read = await send(service, 'GET', `${path}/${id}/content`);
     expect(read).toMatchObject({ status: 500, body: { error: { code: 'server_error' } } });
     expect(JSON.stringify(read.body)).toContain(`What is stored of /v1${path}/${id} is damaged`);
@@ -66,7 +60,7 @@ describe.each(WITH_FILES)('vector stores with damage in $state', (kind) => {
   if (kind.state === 'postgres') {
     it('a file in a vector store whose tenant is damaged while it waits is indexed, as is the one behind it', async () => {
       const [path, [first = '', second = '']] = await waiting();
-      await damage(kind, state, { column: 'vector_store_files.tenant' }, first, SECRET);
+      await damage({ column: 'vector_store_files.tenant' }, first, SECRET);
       await using service = await start();
       for (const id of [second, first]) {
         expect(await whenOver(service, `${path}/${id}`)).toMatchObject({ status: 'completed' });
@@ -77,22 +71,12 @@ describe.each(WITH_FILES)('vector stores with damage in $state', (kind) => {
   if (kind.state === 'sqlite') {
     it('a tenant whose name is damaged is in the log of the service, which the thread of the file does not have', async () => {
       await waiting();
-      await damage(kind, state, TENANT, 'any', SECRET);
+      await damage(TENANT, 'any', SECRET);
       const log = new ServiceLog();
-      await using service = await start(log);
+      await using service = await start({ imports: [log.asModule()] });
       expect(await log.written(/^warn .*of vector stores is damaged/)).not.toContain(SECRET);
       expect(await ask(service)).toMatchObject({ status: 'completed' });
     });
-  }
-
-  function start(log = new ServiceLog()): Promise<Service> {
-    return startService({ environment: { ...state.environment }, imports: [log.asModule()] });
-  }
-
-  /** Fills the state, and ends the service: nobody else may write to the file of SQLite. */
-  async function filled<T>(fill: (service: Service) => Promise<T>): Promise<T> {
-    await using service = await start();
-    return await fill(service);
   }
 
   /** Two files of a vector store that wait to be indexed; resolves with the path of their list and their ids. */
@@ -105,7 +89,7 @@ describe.each(WITH_FILES)('vector stores with damage in $state', (kind) => {
       return [`/vector_stores/${id}/files`, files] as const;
     });
     // Whatever became of them: they wait again.
-    for (const id of found[1]) await damage(kind, state, { column: 'vector_store_files.status' }, id, 'in_progress');
+    for (const id of found[1]) await damage({ column: 'vector_store_files.status' }, id, 'in_progress');
     return found;
   }
 });

@@ -1,11 +1,11 @@
 // Slow: starts a service twice for each of its tests.
 
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 
 import { ServiceLog } from '../support/service-log.js';
-import { type Service, startService } from '../support/service.js';
-import { EVERY_STATE, type TestState } from '../support/state-backends.js';
-import { ask, damage, GREETING, POLL, SECRET, send, type StoredText, upload, whenOver } from './damage.js';
+import type { Service } from '../support/service.js';
+import { EVERY_STATE } from '../support/state-backends.js';
+import { ask, damageIn, GREETING, POLL, SECRET, send, type StoredText, upload, whenOver } from './damage.js';
 
 /** What is in a list, and where one of its entries is stored. */
 interface Listed {
@@ -81,14 +81,7 @@ const INPUT: StoredText = {
 const DURABLE = EVERY_STATE.filter(({ state }) => state !== 'memory');
 
 describe.each(DURABLE)('a state with damage in $state', (kind) => {
-  let state: TestState;
-
-  beforeEach(async () => {
-    state = await kind.open();
-  });
-  afterEach(() => state.drop());
-
-  const start = (): Promise<Service> => startService({ environment: { ...state.environment } });
+  const { start, filled, damage } = damageIn(kind);
   /** Has a service run no background response but the first one, with SQLite, which no other process can run. */
   const still =
     kind.state === 'sqlite'
@@ -107,7 +100,7 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
         return found;
       });
       for (const [stored, , [, ...ids]] of lists) {
-        for (const id of ids.slice(0, 2)) await damage(kind, state, stored, id, text);
+        for (const id of ids.slice(0, 2)) await damage(stored, id, text);
       }
       await using service = await start();
       using log = ServiceLog.begin();
@@ -125,12 +118,9 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
     ['body', RESPONSES.stored, 'xxxx'],
   ])('a background response whose %s is damaged ends as failed, which is logged once', async (part, stored, text) => {
     const id = await queued();
-    await damage(kind, state, stored, id, text);
+    await damage(stored, id, text);
     const log = new ServiceLog();
-    await using service = await startService({
-      environment: { ...state.environment },
-      imports: [log.asModule()],
-    });
+    await using service = await start({ imports: [log.asModule()] });
     const ended = await whenOver(service, `/responses/${id}`);
     // Its body is that of its creation: the turn, which is whole, writes another one.
     if (part === 'body') expect(ended).toMatchObject({ id, status: 'completed' });
@@ -149,8 +139,8 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
     ['body', RESPONSES.stored],
   ])('a background response whose %s is damaged can be cancelled and deleted', async (_part, stored) => {
     const ids = [await queued(), await queued()];
-    for (const id of ids) await damage(kind, state, stored, id, 'xxxx');
-    await using service = await startService({ environment: { ...state.environment, ...still } });
+    for (const id of ids) await damage(stored, id, 'xxxx');
+    await using service = await start({ environment: still });
     const [cancelled = '', deleted = ''] = ids;
     expect(await send(service, 'POST', `/responses/${cancelled}/cancel`)).toMatchObject({
       ...{ status: 200, body: { id: cancelled, status: 'cancelled' } },
@@ -162,7 +152,7 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
 
   it('a response that is damaged and was not in the background is named when it is cancelled', async () => {
     const id = await filled(async (service) => (await ask(service)).id);
-    await damage(kind, state, RESPONSES.stored, id, SECRET);
+    await damage(RESPONSES.stored, id, SECRET);
     await using service = await start();
     const refused = await send(service, 'POST', `/responses/${id}/cancel`);
     expect(refused).toMatchObject({ status: 500, body: { error: { code: 'server_error' } } });
@@ -171,7 +161,7 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
 
   it('a response that continues a damaged one is refused, and named', async () => {
     const id = await filled(async (service) => (await ask(service)).id);
-    await damage(kind, state, INPUT, id, 'xxxx');
+    await damage(INPUT, id, 'xxxx');
     await using service = await start();
     const refused = service.client({ maxRetries: 0 }).responses.create({ ...GREETING, previous_response_id: id });
     await expect(refused).rejects.toMatchObject({
@@ -189,7 +179,7 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
       await conversations.items.create(id, { items: ids.map((itemId) => ({ ...message, id: itemId })) });
       return `/conversations/${id}/items`;
     });
-    for (const id of ids.slice(1, 3)) await damage(kind, state, ITEMS.stored, id, SECRET);
+    for (const id of ids.slice(1, 3)) await damage(ITEMS.stored, id, SECRET);
     await using service = await start();
     expect(await pagesOf(service, `${list}?limit=1&order=asc`)).toEqual([ids[0], ids[3]]);
     expect(await idsIn(service, `${list}?limit=1&order=asc&before=${ids[3]}`)).toEqual([ids[0]]);
@@ -201,7 +191,7 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
       const { responses } = service.client();
       return [before.id, (await responses.create({ ...GREETING, previous_response_id: before.id })).id] as const;
     });
-    await damage(kind, state, RESPONSES.stored, id, SECRET);
+    await damage(RESPONSES.stored, id, SECRET);
     await using service = await start();
     expect(await send(service, 'GET', `/responses/${root}/tree`)).toMatchObject({
       ...{ status: 200, body: { root: { id: root, children: { data: [], has_more: true } } } },
@@ -210,7 +200,7 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
 
   it('a turn of a conversation with a damaged item is refused until the item is deleted', async () => {
     const [list, [id = '']] = await filled(ITEMS.fill);
-    await damage(kind, state, ITEMS.stored, id, 'xxxx');
+    await damage(ITEMS.stored, id, 'xxxx');
     await using service = await start();
     const conversation = list.split('/')[2] ?? '';
     const turn = () => service.client({ maxRetries: 0 }).responses.create({ ...GREETING, conversation });
@@ -227,7 +217,7 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
   it('a conversation whose metadata are damaged is whole again with new ones', async () => {
     const id = await filled(async (service) => (await service.client().conversations.create({})).id);
     const redis = { key: () => ':conversation', field: 'metadata' };
-    await damage(kind, state, { column: 'conversations.metadata', redis }, id, 'null');
+    await damage({ column: 'conversations.metadata', redis }, id, 'null');
     await using service = await start();
     expect(await send(service, 'GET', `/conversations/${id}`)).toMatchObject({ status: 500 });
     await service.client().conversations.update(id, { metadata: { topic: 'new' } });
@@ -235,18 +225,14 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
   });
 
   /** Stores a background response that no process takes up, and ends the service. */
-  async function queued(): Promise<string> {
-    await using service = await startService({ environment: { ...state.environment, ...still } });
-    const { responses } = service.client();
-    // It keeps the only place of a process that has to run something.
-    if (kind.state === 'sqlite') await responses.create({ ...GREETING, background: true });
-    return (await responses.create({ ...GREETING, background: true })).id;
-  }
-
-  /** Fills the state, and ends the service: nobody else may write to the file of SQLite. */
-  async function filled<T>(fill: (service: Service) => Promise<T>): Promise<T> {
-    await using service = await start();
-    return await fill(service);
+  function queued(): Promise<string> {
+    const fill = async (service: Service): Promise<string> => {
+      const { responses } = service.client();
+      // It keeps the only place of a process that has to run something.
+      if (kind.state === 'sqlite') await responses.create({ ...GREETING, background: true });
+      return (await responses.create({ ...GREETING, background: true })).id;
+    };
+    return filled(fill, { environment: still });
   }
 });
 

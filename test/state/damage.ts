@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
+import { afterEach, beforeEach } from '@jest/globals';
 import { toFile } from 'openai';
 import { Client as Postgres } from 'pg';
 
@@ -9,7 +10,7 @@ import { createClient } from '../../src/state/redis/connection-options.js';
 import { FILE_NAME } from '../../src/state/sqlite/open-database.js';
 import { pause } from '../support/pause.js';
 import { findKeys } from '../support/redis/remove-keys.js';
-import type { Service } from '../support/service.js';
+import { type Service, type ServiceOptions, startService } from '../support/service.js';
 import type { StateKind, TestState } from '../support/state-backends.js';
 
 /** How often it is asked whether a file is indexed. */
@@ -33,8 +34,30 @@ export interface StoredText {
   readonly redis?: { readonly key: (id: string) => string; readonly field?: string; readonly entryWith?: true };
 }
 
-/** Writes something else in place of a stored text, in a state that no service uses. */
-export async function damage(
+/** Opens a state for each test of a suite, which services fill and then find damaged. */
+export function damageIn(kind: StateKind) {
+  let state: TestState;
+  beforeEach(async () => {
+    state = await kind.open();
+  });
+  afterEach(() => state.drop());
+
+  const start = ({ environment, ...options }: ServiceOptions = {}): Promise<Service> =>
+    startService({ ...options, environment: { ...state.environment, ...environment } });
+  return {
+    /** Starts a service. */
+    start,
+    /** Fills the state, and ends the service: nobody else may write to the file of SQLite. */
+    filled: async <T>(fill: (service: Service) => Promise<T>, options?: ServiceOptions): Promise<T> => {
+      await using service = await start(options);
+      return await fill(service);
+    },
+    /** Writes something else in place of a stored text. */
+    damage: (stored: StoredText, id: string, text: string): Promise<void> => damage(kind, state, stored, id, text),
+  };
+}
+
+async function damage(
   { state }: StateKind,
   { environment }: TestState,
   { column, where = 'id = $1', postgres = { column, where }, redis }: StoredText,
