@@ -20,13 +20,13 @@ export function logDamageWith(logger: { warn(message: string): void }): void {
   warn = (message) => logger.warn(message);
 }
 
-/** What is read as `read` does; undefined for a damaged record, which is left out and logged once per process. */
-export function readable<T>(tenant: string, read: () => T): T | undefined {
+/** What is read as `read` does; undefined for a damaged record, which is left out and logged once per process. `effect`: as of `tellDamage`. */
+export function readable<T>(tenant: string, read: () => T, effect?: string): T | undefined {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof DamagedRecordError)) throw error;
-    tellDamage(tenant, error);
+    tellDamage(tenant, error, effect);
     return undefined;
   }
 }

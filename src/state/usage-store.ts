@@ -1,4 +1,6 @@
 import type { Tenant } from '../access/index.js';
+import { parseStored, readTenant } from './read-record.js';
+import { readable } from './readable-page.js';
 
 /** A day in UTC, the bucket of reports, ms. */
 export const DAY_MS = 86_400_000;
@@ -89,15 +91,30 @@ export interface UsageSumRow extends UsageTokens {
   readonly turns: number;
 }
 
-/** Reads a sum. */
-export function toUsageSum({ day, turns, tenant, model, provider, key_id, ...tokens }: UsageSumRow): UsageSum {
+/** How damage in what was used on a day is named. */
+export function usageOfDay(day: number): string {
+  return `the usage of ${new Date(day * DAY_MS).toISOString().slice(0, 10)}`;
+}
+
+/** What is read of a sum as `read` does; none for a damaged one, which is logged. */
+export function readableUsage<T>(read: () => T): readonly T[] {
+  return readable('?', () => [read()], 'Reports leave it out: restore it from a backup') ?? [];
+}
+
+/** Reads sums; a damaged one is left out, and logged. */
+export function toUsageSums(rows: readonly UsageSumRow[]): readonly UsageSum[] {
+  return rows.flatMap((row) => readableUsage(() => toUsageSum(row)));
+}
+
+function toUsageSum({ day, turns, tenant, model, provider, key_id, ...tokens }: UsageSumRow): UsageSum {
   const { input, cached, output, reasoning } = tokens;
+  const record = usageOfDay(day);
   return {
     ...{ day, turns },
-    tenant: JSON.parse(tenant) as Tenant,
-    model: JSON.parse(model) as string,
-    provider: JSON.parse(provider) as string | null,
-    keyId: JSON.parse(key_id) as string | null,
+    tenant: readTenant(tenant, record),
+    model: parseStored(model, record) as string,
+    provider: parseStored(provider, record) as string | null,
+    keyId: parseStored(key_id, record) as string | null,
     tokens: { input, cached, output, reasoning },
   };
 }

@@ -5,6 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { ServiceLog } from '../support/service-log.js';
 import type { Service } from '../support/service.js';
 import { EVERY_STATE } from '../support/state-backends.js';
+import { resultsOf } from '../support/usage.js';
 import { ask, damageIn, GREETING, POLL, SECRET, send, type StoredText, upload, whenOver } from './damage.js';
 
 /** What is in a list, and where one of its entries is stored. */
@@ -213,6 +214,24 @@ describe.each(DURABLE)('a state with damage in $state', (kind) => {
     await send(service, 'DELETE', `${list}/${id}`);
     expect(await turn()).toMatchObject({ status: 'completed' });
   });
+
+  // Redis has sums, whose names say what they are of.
+  if (kind.state !== 'redis') {
+    it('a report leaves out usage that is damaged, which is logged once', async () => {
+      const id = await filled(async (service) => {
+        await ask(service);
+        return (await ask(service)).id;
+      });
+      await damage({ column: 'usage.model', where: 'response_id = $1' }, id, SECRET);
+      const log = new ServiceLog();
+      await using service = await start({ imports: [log.asModule()] });
+      for (let asked = 0; asked < 2; asked += 1) expect(await resultsOf(service, 1)).toMatchObject([{ turns: 1 }]);
+      await log.written(/^warn .*the usage of/);
+      expect(log.complaints.filter((line) => line.includes('is damaged'))).toEqual([
+        expect.stringMatching(/^the usage of \d{4}-\d\d-\d\d is damaged: its text is not JSON. Reports leave it out/),
+      ]);
+    });
+  }
 
   it('a conversation whose metadata are damaged is whole again with new ones', async () => {
     const id = await filled(async (service) => (await service.client().conversations.create({})).id);

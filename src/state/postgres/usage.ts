@@ -2,7 +2,7 @@ import { toKey } from '../keys.js';
 import { prepared } from '../sql/statement.js';
 import {
   DAY_MS,
-  toUsageSum,
+  toUsageSums,
   USAGE_BATCH,
   type UsageQuery,
   type UsageRecord,
@@ -90,7 +90,7 @@ export class PostgresUsageStore extends UsageStore {
       tenant === undefined
         ? await this.database.repeatable(REPORT_ALL, [start, end])
         : await this.database.repeatable(REPORT, [start, end, toKey(tenant)]);
-    return rows.map(toUsageSum);
+    return toUsageSums(rows);
   }
 
   override async purge(endedBefore: number): Promise<boolean> {

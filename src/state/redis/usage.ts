@@ -1,6 +1,16 @@
 import type { Tenant } from '../../access/index.js';
 import { toKey } from '../keys.js';
-import { DAY_MS, dayOf, type UsageQuery, type UsageRecord, UsageStore, type UsageSum } from '../usage-store.js';
+import { parseStored } from '../read-record.js';
+import {
+  DAY_MS,
+  dayOf,
+  readableUsage,
+  type UsageQuery,
+  type UsageRecord,
+  usageOfDay,
+  UsageStore,
+  type UsageSum,
+} from '../usage-store.js';
 import type { RedisKeys } from './keys.js';
 import type { Redis } from './redis.js';
 import { type Command, run, LuaScript } from './script.js';
@@ -25,6 +35,7 @@ const REPEATED_WITHIN_MS = DAY_MS;
 /** Hashes that are read with one request. */
 const BATCH = 200;
 
+const COUNTED = ['turns', 'input', 'cached', 'output', 'reasoning'];
 const FIELD = /^([a-z]+)(\[.*\])$/s;
 
 /** Usage in Redis: sums per tenant and day, each in a slot of its own. They expire by themselves. */
@@ -101,18 +112,12 @@ function toSums(tenant: Tenant, day: number, hash: unknown): readonly UsageSum[]
     const sum = counts.get(names) ?? new Map<string, number>();
     counts.set(names, sum.set(what, Number(flat[index + 1])));
   }
-  return [...counts].map(([names, sum]) => {
-    const [model, provider, keyId] = JSON.parse(names) as [string, string | null, string | null];
-    const count = (what: string): number => sum.get(what) ?? 0;
-    return {
-      ...{ day, tenant, model, provider, keyId },
-      turns: count('turns'),
-      tokens: {
-        input: count('input'),
-        cached: count('cached'),
-        output: count('output'),
-        reasoning: count('reasoning'),
-      },
-    };
+  return [...counts].flatMap(([names, sum]) => {
+    const [turns = 0, input = 0, cached = 0, output = 0, reasoning = 0] = COUNTED.map((what) => sum.get(what));
+    return readableUsage(() => {
+      const read = parseStored(names, usageOfDay(day)) as [string, string | null, string | null];
+      const [model, provider, keyId] = read;
+      return { day, tenant, model, provider, keyId, turns, tokens: { input, cached, output, reasoning } };
+    });
   });
 }

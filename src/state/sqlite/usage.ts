@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { toKey } from '../keys.js';
 import {
   DAY_MS,
-  toUsageSum,
+  toUsageSums,
   USAGE_BATCH,
   type UsageRecord,
   type UsageStore,
@@ -40,7 +40,7 @@ export function sqliteUsage(database: DatabaseSync): Executed<UsageStore> {
     report: ({ firstDay, endDay, tenant }) => {
       const range = [firstDay * DAY_MS, endDay * DAY_MS] as const;
       const rows = tenant === undefined ? selectAll.all(...range) : selectOne.all(...range, toKey(tenant));
-      return (rows as unknown as readonly UsageSumRow[]).map(toUsageSum);
+      return toUsageSums(rows as unknown as readonly UsageSumRow[]);
     },
 
     purge: (endedBefore) => Number(remove.run(endedBefore).changes) === USAGE_BATCH,
