@@ -54,6 +54,33 @@ afterAll(async () => {
 });
 
 describe('an engine of WEB_SEARCH', () => {
+  it.each([
+    [
+      'has found nothing, as its own engines are silent',
+      { results: [], unresponsive_engines: [['google', 'timeout']] },
+    ],
+    ['has no results in its answer', { error: 'Rate limit' }],
+  ])('an engine of WEB_SEARCH has failed that %s', async (_name, answer) => {
+    const service = await start({ WEB_SEARCH: 'searxng', WEB_SEARCH_URL: api.url });
+    api.answer = answer;
+    expect(await find(service)).toEqual({
+      results: [],
+      requests: 1,
+      error: expect.stringContaining('no search engine'),
+    });
+    api.answer = { results: [], unresponsive_engines: [] };
+    expect(await find(service)).toEqual({ results: [], requests: 1, error: null });
+  });
+
+  it('an engine of WEB_SEARCH cannot have the service cite what is no URL of the web', async () => {
+    const service = await start({ WEB_SEARCH: 'searxng', WEB_SEARCH_URL: api.url });
+    const odd = ['javascript:alert(1)', '/relative', 'data:text/html,x', 'ftp://a.example/', '', null];
+    const results = [...odd, 'https://bücher.example/ä'].map((url) => ({ title: 'T', url, content: 'c' }));
+    api.answer = { results };
+    const urls = (await find(service)).results.map(({ url }) => url);
+    expect(urls).toEqual(['', '', '', '', '', '', 'https://bücher.example/ä']);
+  });
+
   it('an engine of WEB_SEARCH may be Brave', async () => {
     const service = await start({ WEB_SEARCH: 'brave', WEB_SEARCH_URL: api.url, WEB_SEARCH_KEY: 'secret' });
     api.answer = {

@@ -2,7 +2,7 @@ import { Agent, request } from 'undici';
 
 import type { McpServers } from '../mcp/index.js';
 import { readBounded } from '../../http/outbound/index.js';
-import { isObject, objectsIn, parseJson } from '../../validation/index.js';
+import { isObject, listIn, objectsIn, parseJson } from '../../validation/index.js';
 import { type EngineOptions, type SearchQuery, type SearchResult, WebSearchEngine, WebSearchError } from './engine.js';
 
 /** What an engine of WEB_SEARCH is configured with. */
@@ -62,12 +62,18 @@ const APIS = {
       const headers: EngineRequest['headers'] = key === '' ? {} : { authorization: `Bearer ${key}` };
       return { url: target, headers };
     },
-    read: ({ results }, images) =>
-      objectsIn(results).map((each) => ({
+    read: ({ results, unresponsive_engines: silent }, images) => {
+      const found = listOf(results);
+      // It says so with HTTP 200: nobody knows whether there is anything to find.
+      if (found.length === 0 && listIn(silent).length > 0) {
+        throw new WebSearchError('It has found nothing, and some of its own engines did not answer.');
+      }
+      return found.map((each) => ({
         ...toResult(each, each['content']),
         published: textIn(each['publishedDate']),
         image: images ? textIn(each['img_src']) : undefined,
-      })),
+      }));
+    },
     hints: { 403: "Its settings.yml must have 'json' among search.formats." },
   },
   /** https://api-dashboard.search.brave.com/app/documentation/web-search/get-started */
@@ -122,7 +128,7 @@ const APIS = {
             text: textIn(description) ?? '',
             image: textIn(url),
           }))
-        : objectsIn(results).map((each) => ({
+        : listOf(results).map((each) => ({
             ...toResult(each, each['content']),
             published: textIn(each['published_date']),
           })),
@@ -234,6 +240,12 @@ function readToolOutput(output: string): readonly SearchResult[] {
 
 function toResult({ title, url }: Readonly<Record<string, unknown>>, text: unknown): SearchResult {
   return { title: textIn(title) ?? '', url: textIn(url) ?? '', text: textIn(text) ?? '' };
+}
+
+/** The results of an engine whose answers always have them: without, its answer is an error, or of another form. */
+function listOf(results: unknown): readonly Record<string, unknown>[] {
+  if (!Array.isArray(results)) throw new WebSearchError('Its answer has no results.');
+  return objectsIn(results);
 }
 
 function textIn(value: unknown): string | undefined {

@@ -233,6 +233,7 @@ export class WebSearch implements OnModuleInit, OnApplicationShutdown {
   private within(results: readonly SearchResult[], query: SearchQuery): readonly SearchResult[] {
     const { allowedDomains, blockedDomains, most } = query;
     return results
+      .map(withoutOddUrls)
       .filter(({ url }) => allowedDomains.length === 0 || isWithin(url, allowedDomains))
       .filter(({ url }) => !isWithin(url, blockedDomains))
       .slice(0, most);
@@ -274,4 +275,17 @@ export class WebSearch implements OnModuleInit, OnApplicationShutdown {
       throw new EnvironmentError(['WEB_SEARCH: simulator needs the simulator among the providers.']);
     }
   }
+}
+
+/** A result without URLs that nobody could open on the web, such as `javascript:` or relative ones: it cannot be cited. */
+function withoutOddUrls({ image, ...result }: SearchResult): SearchResult {
+  return {
+    ...result,
+    url: isOfWeb(result.url) ? result.url : '',
+    ...(image !== undefined && isOfWeb(image) ? { image } : {}),
+  };
+}
+
+function isOfWeb(url: string): boolean {
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
 }
