@@ -21,6 +21,7 @@ import {
   loadEnvironment,
   namesInFile,
   namesReferredTo,
+  RELOADED_FILES,
   unsetOf,
   type Variables,
 } from './config/index.js';
@@ -78,6 +79,7 @@ async function start(given: Variables): Promise<void> {
   try {
     const variables = { ...unsetOf(DEFAULTS), ...given };
     const environment = loadEnvironment(variables, readSimulatorVariables);
+    const endStart = deferReloads(environment);
     logNodeMessages();
     const simulator = readSimulatorVariables({ ...process.env, ...variables });
     const latency = describeLatency(simulator);
@@ -87,7 +89,9 @@ async function start(given: Variables): Promise<void> {
       );
     if (environment.WORKERS === 1) {
       if (environment.STATE === 'sqlite') loadWorker();
-      await announceAt(await serve(variables));
+      const url = await serve(variables);
+      endStart();
+      await announceAt(url);
       return;
     }
     const { serveAsWorker, superviseWorkers } = await import('./operations/workers/index.js');
@@ -103,6 +107,21 @@ async function start(given: Variables): Promise<void> {
     for (const line of error instanceof EnvironmentError ? findUnread() : []) writeLine('error', line);
     process.exit(1);
   }
+}
+
+/**
+ * SIGHUP ends a process before its files are watched, and would be forgotten by those that were read already. One that comes during the
+ * start is passed on when the returned function is called. Without such a file, SIGHUP ends the process as usual.
+ */
+function deferReloads(environment: Environment): () => void {
+  if (RELOADED_FILES.every((variable) => environment[variable] === '')) return () => undefined;
+  let hasCome = false;
+  const note = (): void => void (hasCome = true);
+  process.on('SIGHUP', note);
+  return () => {
+    process.off('SIGHUP', note);
+    if (hasCome) process.emit('SIGHUP');
+  };
 }
 
 /** The scripted models; the service has started with their files, so that they are valid. */

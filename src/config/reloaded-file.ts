@@ -46,8 +46,9 @@ export class ReloadedFile<T> {
 
   /** Reads the file, and begins to watch it. Throws EnvironmentError when it cannot be read or is not valid. */
   async start(): Promise<void> {
-    this.content = await this.file.read();
+    // Before: what changes while it is read is a change.
     this.seen = await this.version();
+    this.content = await this.file.read();
     process.on('SIGHUP', this.onSighup);
     this.timer = this.clock.schedule(CHECK_MS, () => void this.check());
   }

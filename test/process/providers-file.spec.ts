@@ -1,14 +1,17 @@
 // Slow: starts the built service as processes.
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 
 import { describeStartFailure } from '../../src/program/start-failure.js';
+import { sha256 } from '../access/keys.js';
 import { ChatUpstream } from '../support/chat-upstream/chat-upstream.js';
-import { endProcesses, runToEnd, type ServiceProcess, startProcess } from '../support/process-service.js';
+import { beginProcess, endProcesses, runToEnd, type ServiceProcess, startProcess } from '../support/process-service.js';
 import { startService } from '../support/service.js';
 import { openStream, postJson } from '../support/sse.js';
 
@@ -129,6 +132,24 @@ describe('SIGHUP', () => {
     expect(stdout + stderr).not.toContain(KEY);
     expect(stdout + stderr).not.toMatch(/\n\s+at /);
   });
+
+  it.each([true, false])(
+    'a file that changes while a service starts is read again, with SIGHUP: %s',
+    async (hasSignal) => {
+      // The service has the file open for as long as this test writes nothing.
+      const path = join(folder, 'keys.yaml');
+      await once(spawn('mkfifo', [path]), 'exit');
+      const entry = (id: string): string => `  - { id: ${id}, tenant: t, secrets: [{ sha256: ${sha256(id)} }] }\n`;
+      const { written, kill } = beginProcess({ KEYS_FILE: path });
+      const first = await open(path, 'w');
+      await writeFile(`${path}.new`, `keys:\n${entry('one')}${entry('two')}`);
+      await rename(`${path}.new`, path);
+      if (hasSignal) kill('SIGHUP');
+      await first.writeFile(`keys:\n${entry('one')}`);
+      await first.close();
+      await written(/KEYS_FILE was read again \(keys: 2\)/);
+    },
+  );
 
   it('SIGHUP ends a process that has no file, as it always does', async () => {
     const { exited, kill } = await startProcess();
