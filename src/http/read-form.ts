@@ -12,6 +12,9 @@ export const FORM_ROUTE = { antiphon: 'form' } as const;
 /** Most files and fields, and the longest value of a field. A second file, of which nothing is kept, is refused by its name. */
 const LIMITS = { files: 2, fields: 20, fieldSize: 4096, fieldNameSize: 100, headerPairs: 20 };
 
+/** RFC 7578 section 4.2: each part has a name. */
+const NAMELESS = new Error('a part has no name');
+
 interface FormFile<T> {
   readonly filename: string;
   readonly mimeType: string;
@@ -65,7 +68,12 @@ export async function readForm<T, F>(
   failed.catch(() => undefined);
   let content: Readable | undefined;
   let file: Promise<FormFile<T>> | undefined;
-  form.on('file', (field, stream, filename: string | undefined, _encoding, mimeType) => {
+  form.on('file', (field: string | undefined, stream, filename: string | undefined, _encoding, mimeType) => {
+    if (field === undefined) {
+      fail(malformed(NAMELESS));
+      stream.resume();
+      return;
+    }
     if (field !== name || file !== undefined) {
       const message = `Expected one file, as '${name}', but got '${field.slice(0, 100)}'.`;
       fail(field === name ? doubled(name) : ApiError.of('invalid_value', message));
@@ -78,7 +86,11 @@ export async function readForm<T, F>(
     file = receiver.receive(stream).then((received) => ({ filename: filename ?? '', mimeType, received }));
     file.catch(fail);
   });
-  form.on('field', (field, value, isNameCut, isCut) => {
+  form.on('field', (field: string | undefined, value, isNameCut, isCut) => {
+    if (field === undefined) {
+      fail(malformed(NAMELESS));
+      return;
+    }
     if (isNameCut || isCut) fail(ApiError.of('string_above_max_length', 'A field of the form is too long.'));
     if (fields.has(field)) fail(doubled(field));
     fields.set(field, value);

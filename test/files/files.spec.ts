@@ -181,6 +181,21 @@ describe.each(STATES)('files in $state', ({ open }) => {
       expect(await send(boundary, '--b\r\nnonsense')).toEqual([400, 'invalid_value', null]);
       expect(await send({ 'content-type': 'multipart/form-data' }, '')).toEqual([400, 'invalid_value', null]);
     });
+
+    it.each(['', '; filename="a.txt"'])(
+      'a form with a part that has no name is refused: form-data%s',
+      async (filename) => {
+        const parts = ['; name="file"; filename="b.txt"', '; name="purpose"', filename];
+        const whole = parts.map((part) => `--b\r\ncontent-disposition: form-data${part}\r\n\r\nuser_data\r\n`).join('');
+        const headers = { authorization: 'Bearer test', 'content-type': 'multipart/form-data; boundary=b' };
+        const answer = await fetch(`${service.baseURL}/files`, { method: 'POST', headers, body: `${whole}--b--\r\n` });
+        const message = 'The body is not a valid form: a part has no name.';
+        expect([answer.status, await answer.json()]).toMatchObject([
+          400,
+          { error: { code: 'invalid_value', message } },
+        ]);
+      },
+    );
   });
 });
 
