@@ -2,7 +2,8 @@
  * Builds `dist`, the program of a clone, and `lib`, the package: `node scripts/build/main.ts`. With `--if-changed` only when the sources are
  * not those of the last build. Each goes to a folder of its own, which takes the place of the old one when both are complete.
  */
-import { execFileSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
@@ -54,14 +55,9 @@ function waitForOthers(): DatabaseSync {
 
 async function build(): Promise<void> {
   process.stdout.write('Building dist, which takes some seconds …\n');
-  rmSync('dist-next', { recursive: true, force: true });
-  try {
-    const compiler = ['node_modules/typescript-7/bin/tsc', '--project', 'scripts/build/output.tsconfig.json'];
-    execFileSync(process.execPath, compiler, { stdio: 'inherit' });
-  } catch {
-    // The compiler has said what is wrong.
-    process.exit(1);
-  }
+  // A compiler whose build was killed may still write there.
+  rmSync('dist-next', { recursive: true, force: true, maxRetries: 10 });
+  await compile();
   for (const path of globSync('**/migrations/*.sql', { cwd: 'src' })) cpSync(`src/${path}`, `dist-next/${path}`);
   rmSync('lib-next', { recursive: true, force: true });
   await bundlePackage('dist-next', 'lib-next');
@@ -79,6 +75,21 @@ async function build(): Promise<void> {
   renameSync('lib-next', 'lib');
   renameSync('dist-next', 'dist');
   rmSync('dist-old', { recursive: true, force: true });
+}
+
+/** Compiles into `dist-next`. Ends the process when the sources have faults: the compiler has said what is wrong. */
+async function compile(): Promise<void> {
+  const args = ['node_modules/typescript-7/bin/tsc', '--project', 'scripts/build/output.tsconfig.json'];
+  const compiler = spawn(process.execPath, args, { stdio: 'inherit' });
+  const stop = (): void => {
+    // It goes on after SIGTERM.
+    compiler.kill('SIGKILL');
+    process.kill(process.pid, 'SIGTERM');
+  };
+  process.once('SIGTERM', stop);
+  const [code] = (await once(compiler, 'exit')) as [number | null];
+  process.off('SIGTERM', stop);
+  if (code !== 0) process.exit(1);
 }
 
 /** Undefined when there is no complete build. */

@@ -171,7 +171,11 @@ describe('a build', () => {
     expect((await readdir(folder)).filter((name) => /^(?:dist|lib)/.test(name))).toEqual(['dist', 'lib']);
   });
 
-  it('a build leaves the old one when it is interrupted', async () => {
+  it.each([
+    ['is killed with its compiler', (pid: number) => process.kill(-pid, 'SIGKILL')],
+    ['alone is told to end', (pid: number) => process.kill(pid, 'SIGTERM')],
+    ['alone is killed', (pid: number) => process.kill(pid, 'SIGKILL')],
+  ])('a build leaves the old one when it %s, and can be repeated at once', async (_, interrupt) => {
     await write('main.ts', 'export const value: number = 2;\n');
     const elsewhere = Promise.withResolvers<string>();
     const watcher = watch(folder, (_event, name) => {
@@ -181,7 +185,7 @@ describe('a build', () => {
     const exited = once(child, 'exit');
     expect(await elsewhere.promise).toBe('dist-next');
     watcher.close();
-    if (child.exitCode === null) process.kill(-(child.pid as number), 'SIGKILL');
+    if (child.exitCode === null) interrupt(child.pid as number);
     await exited;
     // On a busy machine it may have been complete by then.
     expect(await built()).toMatch(/export const value = [12];/);
