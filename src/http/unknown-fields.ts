@@ -7,7 +7,7 @@ import { type CheckOptions, IgnoredMembers, TypoSearch } from '../validation/ind
 /** What UNKNOWN_PARAMETERS says about the unknown fields of a request. */
 @Injectable()
 export class UnknownFields {
-  private readonly logger = new Logger(UnknownFields.name);
+  private readonly logger = new Logger('UnknownFields');
   private readonly ignored = new IgnoredMembers((name) =>
     this.logger.warn(
       `requests have a field ${quote(name)} that the API does not know, or not on this route; it is ignored. ` +

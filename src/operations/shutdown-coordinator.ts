@@ -22,7 +22,7 @@ const LAST_BYTES_MS = 2000;
  */
 @Injectable()
 export class ShutdownCoordinator implements BeforeApplicationShutdown {
-  private readonly logger = new Logger(ShutdownCoordinator.name);
+  private readonly logger = new Logger('ShutdownCoordinator');
 
   constructor(
     private readonly environment: Environment,

@@ -30,7 +30,7 @@ import type { HeaderNames } from './turn.js';
  */
 @Injectable()
 export class ProviderRegistry implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger(ProviderRegistry.name);
+  private readonly logger = new Logger('ProviderRegistry');
   private classes: ReadonlyMap<string, ModelProviderBase> = new Map();
   /** The names of request headers that reach turns; no other header does. */
   headerNames: HeaderNames = { forwarded: [], read: [] };

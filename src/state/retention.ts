@@ -19,7 +19,7 @@ export type Purge = () => Promise<boolean>;
  */
 @Injectable()
 export class Retention implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly outages = new OutageLog(new Logger(Retention.name));
+  private readonly outages = new OutageLog(new Logger('Retention'));
   private readonly added: Purge[] = [];
   private timer: Timer | null = null;
 

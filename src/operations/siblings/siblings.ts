@@ -37,7 +37,7 @@ interface OpenQuestion {
 /** The other workers of the instance (`WORKERS=n`), asked through the process that started them. Without workers there are no others. */
 @Injectable()
 export class Siblings implements OnApplicationShutdown {
-  private readonly logger = new Logger(Siblings.name);
+  private readonly logger = new Logger('Siblings');
   private readonly answers = new Map<string, (question: unknown) => MaybePromise<unknown>>();
   private readonly open = new Map<number, OpenQuestion>();
   private last = 0;

@@ -97,7 +97,7 @@ export class ChatCompletionsProvider extends PushingProvider {
   private readonly embedding: EmbeddingRoute;
   /** Whether a whole answer was refused, or did not come in time. */
   private mustStream = false;
-  private readonly logger = new Logger(ChatCompletionsProvider.name);
+  private readonly logger = new Logger('ChatCompletionsProvider');
   private readonly outages = new OutageLog(this.logger);
   /** Whether the log says that images cannot be shown. */
   private hasHiddenImage = false;

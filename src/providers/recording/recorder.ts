@@ -52,7 +52,7 @@ interface Running {
  */
 @Injectable()
 export class Recorder implements OnModuleInit, OnApplicationShutdown {
-  private readonly logger = new Logger(Recorder.name);
+  private readonly logger = new Logger('Recorder');
   private readonly secrets: readonly string[];
   private upstreamSecrets: readonly string[] = [];
   private names: ReadonlySet<string> = new Set();

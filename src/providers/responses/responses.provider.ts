@@ -53,7 +53,7 @@ export class ResponsesProvider extends PushingProvider {
     const { address, websockets } = options;
     this.compactsContexts = options.compactsUpstream;
     this.embeddingBatch = options.embeddingBatch ?? DEFAULT_EMBEDDING_BATCH;
-    const logger = new Logger(ResponsesProvider.name);
+    const logger = new Logger('ResponsesProvider');
     const client = new UpstreamClient(address, clock);
     this.upstream = {
       options,

@@ -19,7 +19,7 @@ const MAX_WAITING = 10_000;
  */
 @Injectable()
 export class UsageRecorder extends TurnObserver implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger(UsageRecorder.name);
+  private readonly logger = new Logger('UsageRecorder');
   private readonly outages: OutageLog;
   private readonly store: UsageStore | undefined;
   private readonly retentionDays: number;

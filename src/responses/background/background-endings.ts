@@ -58,7 +58,7 @@ interface Salvaged {
 /** Ends background responses: composes what is stored at the end of a run, and ends responses from outside of theirs. */
 @Injectable()
 export class BackgroundEndings {
-  private readonly logger = new Logger(BackgroundEndings.name);
+  private readonly logger = new Logger('BackgroundEndings');
 
   constructor(
     private readonly runs: BackgroundRuns,

@@ -68,7 +68,7 @@ const SHUTTING_DOWN = {
 /** Runs and cancels background turns: takes their jobs from the queue, runs them into their logs, and hands back what it cannot end. */
 @Injectable()
 export class BackgroundWorker implements OnApplicationBootstrap {
-  private readonly logger = new Logger(BackgroundWorker.name);
+  private readonly logger = new Logger('BackgroundWorker');
   private readonly outages = new OutageLog(this.logger);
   private readonly running = new Map<string, RunSlot>();
   private worker: QueueWorker | null = null;

@@ -26,7 +26,7 @@ export class StreamGoneError extends Error {
 /** Reads the events of background responses on any replica: what is logged, then what is added (protocol §1.1). */
 @Injectable()
 export class EventStreams implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly outages = new OutageLog(new Logger(EventStreams.name));
+  private readonly outages = new OutageLog(new Logger('EventStreams'));
   private readonly followed = new Map<string, FollowedLog>();
   private unsubscribe: () => void = () => undefined;
 

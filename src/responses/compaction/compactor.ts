@@ -37,7 +37,7 @@ export interface CompactionAttempts {
 /** Compacts contexts: replaces them by their latest user messages, a summary of the rest, and what is to be answered (protocol §6.11). */
 @Injectable()
 export class Compactor {
-  private readonly outages = new OutageLog(new Logger(Compactor.name));
+  private readonly outages = new OutageLog(new Logger('Compactor'));
 
   constructor(
     private readonly summarizer: Summarizer,

@@ -16,7 +16,7 @@ import { SseWriter } from './sse-writer.js';
 /** Streams turns to HTTP clients. */
 @Injectable()
 export class SseTransport {
-  private readonly logger = new Logger(SseTransport.name);
+  private readonly logger = new Logger('SseTransport');
 
   constructor(
     private readonly responses: ResponsesService,

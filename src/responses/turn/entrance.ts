@@ -24,7 +24,7 @@ const BACKGROUND_WAITING_SHARE = 1 / 4;
 /** Begins and ends turns, and queues those in the background: admission, locks, the list of running turns, and observers. */
 @Injectable()
 export class Entrance {
-  private readonly logger = new Logger(Entrance.name);
+  private readonly logger = new Logger('Entrance');
   /** Background turns that wait for a lock. */
   private waiting = 0;
 

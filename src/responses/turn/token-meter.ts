@@ -26,7 +26,7 @@ const TOO_SLOW = 'the provider did not count in time';
 /** Counts tokens with the provider, or estimates them when it fails, times out, or returns an invalid count. */
 @Injectable()
 export class TokenMeter {
-  private readonly outages = new OutageLog(new Logger(TokenMeter.name));
+  private readonly outages = new OutageLog(new Logger('TokenMeter'));
 
   constructor(
     private readonly clock: Clock,

@@ -132,7 +132,7 @@ export const OBSERVERS = 'antiphon: observers';
 /** All observers of the application: those given by the program, then those of its modules. */
 @Injectable()
 export class TurnObservers implements OnModuleInit {
-  private readonly logger = new Logger(TurnObservers.name);
+  private readonly logger = new Logger('TurnObservers');
   private ofAsked: readonly TurnObserver[] = [];
   private ofRefused: readonly TurnObserver[] = [];
   private ofBegun: readonly TurnObserver[] = [];

@@ -50,7 +50,7 @@ export interface LockRequest<Lease extends WriteLease> {
 /** Takes locks that are shared by all replicas, and renews them while they are held. */
 @Injectable()
 export class WriteGate implements OnApplicationShutdown {
-  private readonly outages = new OutageLog(new Logger(WriteGate.name));
+  private readonly outages = new OutageLog(new Logger('WriteGate'));
   /** Only the first waiter of this process asks for a lock; the others wait for it. */
   private readonly queue = new NamedQueue();
   /** Of locks that could not be released. */
