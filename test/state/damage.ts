@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-import { afterEach, beforeEach } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { toFile } from 'openai';
 import { Client as Postgres } from 'pg';
 
@@ -33,6 +33,52 @@ export interface StoredText {
   /** What the key ends with, and the field of the hash where it is one; for an entry of a stream, its text is replaced. */
   readonly redis?: { readonly key: (id: string) => string; readonly field?: string; readonly entryWith?: true };
 }
+
+/** What is to be written in place of a stored text: where it is stored, the id of what it belongs to, and the other text. */
+export type Harm = readonly [stored: StoredText, id: string, text: string];
+
+/**
+ * Has all tests of a block share a state, in place of one for each: services store what the tests prepare, and the state is damaged when
+ * these have ended, because nobody else may write to the file of SQLite. One service after another stores, each with its environment.
+ * The tests start those that read.
+ */
+export function useDamagedState(kind: StateKind, environments: readonly Variables[]) {
+  const fills = new Map(environments.map((each) => [each, [] as ((service: Service) => Promise<readonly Harm[]>)[]]));
+  let state: TestState | undefined;
+  beforeAll(async () => {
+    state = await kind.open();
+    const harms: Harm[] = [];
+    for (const [environment, tasks] of fills) {
+      await using service = await startService({ environment: { ...state.environment, ...environment } });
+      for (const task of tasks) harms.push(...(await task(service)));
+    }
+    for (const [stored, id, text] of harms) await damage(kind, state, stored, id, text);
+  });
+  afterAll(() => state?.drop());
+  return {
+    /** What makes a service use the state. */
+    environment: (): Variables => ({ ...state?.environment }),
+    /** Has the service with one of the environments store something, and damage done to it. Gives, in tests, what `fill` resolves with. */
+    prepare: <T>(
+      environment: Variables,
+      fill: (service: Service) => Promise<T>,
+      harm: (found: T) => readonly Harm[],
+    ): (() => T) => {
+      const found: T[] = [];
+      fills.get(environment)?.push(async (service) => {
+        found.push(await fill(service));
+        return found.flatMap(harm);
+      });
+      return () => {
+        const [stored] = found;
+        if (stored === undefined) throw new Error('what is prepared is there only while tests run');
+        return stored;
+      };
+    },
+  };
+}
+
+type Variables = Readonly<Record<string, string>>;
 
 /** Opens a state for each test of a suite, which services fill and then find damaged. */
 export function damageIn(kind: StateKind) {
@@ -102,14 +148,24 @@ async function damageKey(
   text: string,
 ): Promise<void> {
   const keys = await findKeys(REDIS_URL, `${REDIS_PREFIX}:*${key(id)}`);
-  if (keys.length !== 1) throw new Error(`${keys.length} keys end with ${key(id)}`);
-  const [found = ''] = keys;
   const client = createClient(Object.assign(new Environment(), { REDIS_URL }), {});
   await client.connect();
-  if (entryWith) await damageEntry(client, found, id, text);
-  else if (field === undefined) await client.set(found, text, 'KEEPTTL');
-  else await client.hset(found, field, text);
-  client.disconnect();
+  try {
+    const held = await Promise.all(keys.map(async (name) => keys.length === 1 || (await holds(client, name, id))));
+    const [found, ...others] = keys.filter((_, index) => held[index]);
+    if (found === undefined || others.length > 0) throw new Error(`not one key of ${keys.length} is that of ${id}`);
+    if (entryWith) await damageEntry(client, found, id, text);
+    else if (field === undefined) await client.set(found, text, 'KEEPTTL');
+    else await client.hset(found, field, text);
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** Whether an id is in a stream or in a hash: the names of those of a conversation have a digest. */
+async function holds(client: ReturnType<typeof createClient>, key: string, id: string): Promise<boolean> {
+  const isStream = (await client.type(key)) === 'stream';
+  return JSON.stringify(isStream ? await client.xrange(key, '-', '+') : await client.hgetall(key)).includes(id);
 }
 
 /** An entry of a stream cannot be changed: all are written again. */
