@@ -219,7 +219,7 @@ describe('errors of an upstream', () => {
     it('a page for people is an error before the first word', async () => {
       service.upstream.answerHtml();
       await expect(sendTurn(service)).rejects.toMatchObject({
-        status: 500,
+        status: 502,
         body: { error: { code: 'server_error' } },
       });
     });

@@ -214,14 +214,14 @@ describe('web_search', () => {
     'JavaScript:alert(1)',
     'data:text/html,<script>',
     'vbscript:x',
-  ])('web_search leaves out a result whose URL a browser would run: %j', async (url) => {
+  ])('web_search does not cite a result whose URL a browser would run: %j', async (url) => {
     const internal = { title: 'Internal', url: 'wiki:bees' };
     engine.answer = () => [{ title: 'Free bees', url }, internal];
-    service.provider.reply(...search('bees')).reply(...say('Bees【1】. Free【2】.'));
+    service.provider.reply(...search('bees')).reply(...say('Free【1】. Bees【2】.'));
     const { response } = await JSON_TRANSPORT.run(service, { ...BODY, include: ['web_search_call.action.sources'] });
-    expect(lastOutput(service)).toMatchObject({ results: [internal] });
+    expect(lastOutput(service)).toMatchObject({ results: [{ title: 'Free bees', url: '' }, internal] });
     expect(itemsOf(response, 'web_search_call')[0]).toMatchObject({ action: { sources: [{ url: internal.url }] } });
-    expect(lastPartOf(response)).toMatchObject({ text: 'Bees. Free.', annotations: [{ url: internal.url }] });
+    expect(lastPartOf(response)).toMatchObject({ text: 'Free. Bees.', annotations: [{ url: internal.url }] });
   });
 
   it('web_search finds images for a client that asks for them', async () => {

@@ -277,15 +277,16 @@ export class WebSearch implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** A result without URLs that nobody could open on the web, such as `javascript:` or relative ones: it cannot be cited. */
+/** A result without URLs that cannot be links: relative ones, and those that browsers run. It can be read, and not be cited. */
 function withoutOddUrls({ image, ...result }: SearchResult): SearchResult {
   return {
     ...result,
-    url: isOfWeb(result.url) ? result.url : '',
-    ...(image !== undefined && isOfWeb(image) ? { image } : {}),
+    url: isLink(result.url) ? result.url : '',
+    ...(image !== undefined && isLink(image) ? { image } : {}),
   };
 }
 
-function isOfWeb(url: string): boolean {
-  return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
+/** Clients make links of the URLs of citations. Programs and MCP servers have schemes of their own. */
+function isLink(url: string): boolean {
+  return !/^(?:data:|javascript:|vbscript:|)$/.test(URL.parse(url)?.protocol ?? '');
 }
