@@ -7,12 +7,12 @@ import {
   type ToleratedRule,
 } from './model-provider.js';
 import type { Price } from './provider-kind.js';
-import type { Random } from './routing/index.js';
 import {
   type AskedModel,
   type Configuration,
   type Destination,
   matchesGlob,
+  type Random,
   RoutedProvider,
   RouteTable,
   TargetHealth,

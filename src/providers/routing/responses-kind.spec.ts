@@ -2,8 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 
 import type { ResponsesOptions } from '../responses/options.js';
 import { PROFILES } from '../responses/profile.js';
-import type { ResponsesEntry } from './responses-kind.js';
-import { responsesOptions, toResponsesOptions } from './responses-kind.js';
+import { type ResponsesEntry, responsesOptions, toResponsesOptions } from './responses-kind.js';
 
 const SERVER = { base_url: 'https://api.example.com/v1/', api_key: 'sk-top-secret' };
 

@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { decodeGenerator, encode } from 'gpt-tokenizer/encoding/o200k_base';
 
 import { anyCharacter } from '../../../test/support/any-character.js';
-import { EstimatedTokens } from './tokenizer.js';
-import { tokenizer } from './tokenizer.js';
+import { EstimatedTokens, tokenizer } from './tokenizer.js';
 
 const PLAIN_TEXT = { disallowedSpecial: new Set<string>() };
 

@@ -1,7 +1,6 @@
 import { Pattern } from '../pattern/pattern.js';
 import { spend } from '../work.js';
-import { REQUIRED_ONLY } from './draw-value.js';
-import type { DrawSettings } from './draw-value.js';
+import { type DrawSettings, REQUIRED_ONLY } from './draw-value.js';
 import type { PlainDocument, PlainSchema } from './plain-document.js';
 import {
   countValues,
@@ -9,13 +8,13 @@ import {
   listAlternatives,
   MOST_LEVELS,
   NestsTooDeeply,
+  type SchemaObject,
   toEntries,
   toList,
   toNumber,
   toStrings,
   toTypes,
 } from './schema-parts.js';
-import type { SchemaObject } from './schema-parts.js';
 
 /** Steps to count a schema, and each schema or name in it. */
 const COUNT_STEPS = 50;

@@ -1,6 +1,5 @@
-import { runBounded } from '../work.js';
+import { boundWork, runBounded, spend, TooMuchWork } from '../work.js';
 import { SeededRandom } from '../seeded-random.js';
-import { boundWork, spend, TooMuchWork } from '../work.js';
 import { WorkCounter } from './count-work.js';
 import { drawValue, REQUIRED_ONLY } from './draw-value.js';
 import { SchemaNarrower } from './narrow-schema.js';

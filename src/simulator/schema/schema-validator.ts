@@ -1,5 +1,4 @@
-import { Ajv } from 'ajv';
-import type { Options, ValidateFunction } from 'ajv';
+import { Ajv, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 

@@ -1,5 +1,10 @@
-import type { ApiError, ResponseObject, ResponseWithText } from '../../protocol/index.js';
-import { estimateBytes, withOutputText } from '../../protocol/index.js';
+import {
+  type ApiError,
+  estimateBytes,
+  type ResponseObject,
+  type ResponseWithText,
+  withOutputText,
+} from '../../protocol/index.js';
 import type { AskedTurn, Door, Transport, TurnRecord } from '../../responses/index.js';
 
 /** Requests that a journal keeps, and about how many bytes of them and of their answers. */

@@ -2,8 +2,7 @@ import type { Capabilities } from '../capabilities.js';
 import { joinMembers, type OpaqueCall, type OpaqueMembers } from '../opaque/opaque-members.js';
 import type { HistoryCall } from '../tools/history-calls.js';
 import type { ToolTable } from '../tools/tool-table.js';
-import type { ChatMessage, ChatPart, ChatToolCall } from './chat-message.js';
-import { isSaid, toContent } from './chat-message.js';
+import { type ChatMessage, type ChatPart, type ChatToolCall, isSaid, toContent } from './chat-message.js';
 
 /** Collects the reasoning, text and calls of one answer into an assistant message. */
 export class AssistantDraft {
