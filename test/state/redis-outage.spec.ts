@@ -102,6 +102,19 @@ describeRedis('a backend whose Redis goes away', () => {
 
   testOutages('Redis', () => ({ proxy, backend, open }), calls);
 
+  // The server of the test run is of one version only.
+  it.each([
+    ['Redis 7.0 forbids it', "The user executing the script can't run this command or subcommand"],
+    [
+      'Redis 7.2 and Valkey forbid it',
+      "ACL failure in script: User service has no permissions to run the 'del' command",
+    ],
+  ])('a backend whose Redis goes away is not available either for a script where %s', async (_, reply) => {
+    const script = new LuaScript(`return redis.error_reply("ERR ${reply}")`);
+    const forbidden = redisOf(opened.backend).write(run(script, ['any']));
+    await expect(forbidden).rejects.toBeInstanceOf(StoreUnavailableError);
+  });
+
   it('a backend whose Redis goes away serves at once when only its connections were cut', async () => {
     await ready(backend);
     const client = new Client(server.url);

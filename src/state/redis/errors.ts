@@ -7,8 +7,11 @@ import { conversationLock } from '../write-lock.js';
 /** Replies of Redis that say that it cannot do it now: a retry may succeed. */
 const PASSING_REPLIES =
   /^(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN|OOM|BUSY|NOREPLICAS|MISCONF|NOAUTH|WRONGPASS|UNBLOCKED|EXECABORT|(?:ERR )?Script killed|ERR max number of clients)\b/;
-/** Replies that say that the operator must change the rights of the user, or the commands of the server. */
-const UNFIT_REPLIES = /^(?:NOPERM|ERR unknown command|ERR The user executing the script)\b/;
+/**
+ * Replies that say that the operator must change the rights of the user, or the commands of the server. Of a script, Redis 7.0 says 'The user
+ * executing the script', later versions and Valkey 'ACL failure in script'.
+ */
+const UNFIT_REPLIES = /^(?:NOPERM|ERR unknown command|ERR The user executing the script|ERR ACL failure in script)\b/;
 /** Replies of a node that is not, or no longer, the one to ask. */
 const MISDIRECTED_REPLIES = /^(?:READONLY|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|TRYAGAIN)\b/;
 /** Errors that the driver reports without a code. */
