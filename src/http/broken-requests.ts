@@ -6,7 +6,7 @@ import { ApiError, type IdGenerator } from '../protocol/index.js';
 import type { Clock } from '../time/index.js';
 import { describeTarget, logRefusal } from './log-refusal.js';
 import { openAiHeaders } from './openai-headers.js';
-import { afterAnswers, answerRaw, keepDraining, trackAnswers } from './raw-answer.js';
+import { afterAnswers, answerRaw, keepWatching, trackAnswers } from './raw-answer.js';
 
 /** Errors for requests that Node refuses, by its error code. */
 const REFUSALS: ReadonlyMap<string, ApiError> = new Map([
@@ -60,7 +60,7 @@ export function answerBrokenRequests(
   server.on('connect', (request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy());
     socket.resume();
-    keepDraining(socket);
+    keepWatching(socket);
     afterAnswers(socket, () => refuse(socket, NO_TUNNEL, () => describeTarget(request)));
   });
 

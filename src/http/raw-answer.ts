@@ -40,8 +40,25 @@ interface Answers {
 
 const answers = new WeakMap<Duplex, Answers>();
 
-/** Tracks the last two answers of each connection of a server. Those before them must not stay in memory: a client may pipeline for hours. */
+/** The events of a connection by which Node tells its answers that the client reads again, and that it has left. */
+const WATCHED = ['drain', 'close'] as const;
+
+/** Node's listeners of these events. */
+const watchers = new WeakMap<Duplex, readonly (readonly [event: string, listener: () => void])[]>();
+
+/**
+ * Tracks the last two answers of each connection of a server, and how Node watches the connection. Answers before the last two must not stay in
+ * memory: a client may pipeline for hours.
+ */
 export function trackAnswers(server: Server): void {
+  // Node has added its listeners by then.
+  server.on('connection', (socket: Duplex) => {
+    const listenersOf = (event: string) => socket.listeners(event) as (() => void)[];
+    watchers.set(
+      socket,
+      WATCHED.flatMap((event) => listenersOf(event).map((listener) => [event, listener] as const)),
+    );
+  });
   server.on('request', ({ socket }: IncomingMessage, latest: ServerResponse) => {
     const previous = answers.get(socket)?.latest;
     answers.set(socket, { latest, before: previous?.writableFinished === false ? previous : undefined });
@@ -53,12 +70,11 @@ export function isAnswering(stream: Duplex): boolean {
   return pendingAnswer(stream) !== undefined;
 }
 
-/** Tells answers that the client reads again, on a connection that Node has handed over and does not watch any more. */
-export function keepDraining(stream: Duplex): void {
-  stream.on('drain', () => {
-    const { latest, before } = answers.get(stream) ?? {};
-    for (const answer of [before, latest]) if (answer?.writableNeedDrain === true) answer.emit('drain');
-  });
+/** Has Node watch a connection again that it has handed over: its answers learn that the client reads again, and that it has left. */
+export function keepWatching(stream: Duplex): void {
+  for (const [event, listener] of watchers.get(stream) ?? []) {
+    if (!stream.listeners(event).includes(listener)) stream.on(event, listener);
+  }
 }
 
 /** Calls back when no complete request of a connection is being answered: at once, or after the answers. Never once the connection is closed. */
