@@ -39,9 +39,13 @@ describe('a role of PostgreSQL', () => {
     await disconnect();
     await expect(backend.responses.check()).rejects.toBeInstanceOf(StoreUnavailableError);
     await expect(append(backend.responses, tenant, 'b')).rejects.toBeInstanceOf(StoreUnavailableError);
+    // As many as the pool opens at once, and their successors.
+    await opened.database.query(`ALTER ROLE ${ROLE} CONNECTION LIMIT 30`);
+    await Promise.all(Array.from({ length: 30 }, () => backend.responses.get(tenant, 'a')));
     await opened.database.query(`ALTER ROLE ${ROLE} RESET default_transaction_read_only`);
-    await disconnect();
+    // The connections that are open may still only read: the check replaces them.
     await expect(backend.responses.check()).resolves.toBeUndefined();
+    await append(backend.responses, tenant, 'b', { expiresAt: Date.now() + TTL_MS });
   });
 
   it('the service is not ready while one of its tables is missing, or may not be written to by its role', async () => {

@@ -20,7 +20,7 @@ import {
   isWorthRepeating,
   toStoreError,
 } from './errors.js';
-import { isDirect, tableFaultOf, USABILITY, type Usability } from './requirements.js';
+import { isDirect, tableFaultOf, usabilityOf, usabilityToWrite } from './requirements.js';
 
 /** Runs one statement; within a transaction, on its connection. */
 export type RunStatement = <Values extends readonly unknown[], Row>(
@@ -56,6 +56,7 @@ export class Database {
   private opened = false;
   /** Whether something has failed, other than for a moment, since the last check that did not. */
   private isInDoubt = false;
+  private checking: Promise<void> | null = null;
   private ended: Promise<void> | null = null;
 
   constructor(
@@ -133,12 +134,27 @@ export class Database {
     return row.time;
   }
 
-  /** Throws StoreUnavailableError when the database is unavailable or read-only, or has not the tables that the service needs. */
-  async check(): Promise<void> {
-    const usability = await usabilityOf(this.repeatable);
-    const fault = usability.isReadOnly ? 'the database is read-only' : tableFaultOf(usability);
-    this.isInDoubt = fault !== undefined;
-    if (fault !== undefined) throw new StoreUnavailableError(fault);
+  /**
+   * Throws StoreUnavailableError when the database is unavailable or read-only, or has not the tables that the service needs. Those who ask
+   * at the same time share one check.
+   */
+  check(): Promise<void> {
+    return (this.checking ??= this.checkNow().finally(() => (this.checking = null)));
+  }
+
+  private async checkNow(): Promise<void> {
+    // A connection to what is a standby now, or that was opened while the database was read-only, stays read-only. Nothing else would replace
+    // it, because no turn writes in this time.
+    for (let left = this.connections.size + 1; ; left -= 1) {
+      try {
+        const fault = tableFaultOf(await this.withConnection(usabilityToWrite));
+        this.isInDoubt = fault !== undefined;
+        if (fault === undefined) return;
+        throw new StoreUnavailableError(fault);
+      } catch (error) {
+        if (left === 0 || !isWorthAnother(error)) throw error;
+      }
+    }
   }
 
   /**
@@ -158,8 +174,7 @@ export class Database {
     try {
       return await this.query(statement, values);
     } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-      if (!isWorthRepeating(error.cause) && !isRolledBack(error.cause)) throw error;
+      if (!isWorthAnother(error)) throw error;
       return this.query(statement, values);
     }
   };
@@ -318,8 +333,7 @@ export class Database {
   }
 }
 
-async function usabilityOf(run: RunStatement): Promise<Usability> {
-  const [found] = await run(USABILITY, []);
-  if (found === undefined) throw new Error('the database gave no row');
-  return found;
+/** Whether something idempotent is worth another attempt: its connection broke, or the database has rolled it back for another one. */
+function isWorthAnother(error: unknown): boolean {
+  return error instanceof StoreUnavailableError && (isWorthRepeating(error.cause) || isRolledBack(error.cause));
 }

@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg';
 
 import { adHoc } from '../sql/statement.js';
+import type { RunStatement } from './database.js';
 
 /** The tables of the service and of the queue of its jobs. All must be there, and the role must be allowed to read and write them. */
 const TABLES = [
@@ -12,7 +13,7 @@ const TABLES = [
 ].map((table) => `antiphon.${table}`);
 const JOB_TABLES = ['antiphon_jobs.queue', 'antiphon_jobs.job'];
 
-/** What is wrong with a database. */
+/** What a database lacks, or does not permit. */
 export interface Usability {
   /** After a failover it may be a standby. */
   readonly isReadOnly: boolean;
@@ -25,12 +26,31 @@ const MAY_USE = ['SELECT', 'INSERT', 'UPDATE', 'DELETE']
   .join(' AND ');
 
 /** One row: what is wrong. Reads the catalog alone. */
-export const USABILITY = adHoc<readonly [], Usability>(
+const USABILITY = adHoc<readonly [], Usability>(
   `SELECT current_setting('transaction_read_only') = 'on' AS "isReadOnly",
     array_agg(name) FILTER (WHERE to_regclass(name) IS NULL) AS missing,
     array_agg(name) FILTER (WHERE NOT (${MAY_USE})) AS forbidden
   FROM unnest('{${[...TABLES, ...JOB_TABLES].join(',')}}'::text[]) AS needed (name)`,
 );
+
+/** What is wrong with a database. */
+export async function usabilityOf(run: RunStatement): Promise<Usability> {
+  const [found] = await run(USABILITY, []);
+  if (found === undefined) throw new Error('the database gave no row');
+  return found;
+}
+
+/** What PostgreSQL says of a statement that writes, on a connection that may only read. */
+class ReadOnlyError extends Error {
+  readonly code = '25006';
+}
+
+/** The same. Throws as a statement that writes would, so that a connection that may only read is discarded. */
+export async function usabilityToWrite(run: RunStatement): Promise<Usability> {
+  const found = await usabilityOf(run);
+  if (found.isReadOnly) throw new ReadOnlyError('it is read-only');
+  return found;
+}
 
 /** What is wrong with the tables, in words for the operator; undefined when nothing is. */
 export function tableFaultOf({ missing, forbidden }: Usability): string | undefined {
