@@ -85,21 +85,23 @@ export class TcpProxy implements AsyncDisposable {
     const { client } = link;
     const target = (link.target ??= this.connectTarget(client));
     client.pipe(target).pipe(client);
-    target.on('data', (chunk) => {
-      this.quota -= (chunk as Buffer).length;
-      if (this.quota > 0) return;
-      this.quota = Infinity;
-      for (const { client: one, target: other } of this.links) {
-        one.resetAndDestroy();
-        other?.destroy();
-      }
-    });
   }
 
   private connectTarget(client: Socket): Socket {
     const target = connect({ port: this.targetPort, host: '127.0.0.1', allowHalfOpen: true });
     tieSockets(client, target);
+    target.on('data', (chunk) => this.count((chunk as Buffer).length));
     return target;
+  }
+
+  private count(bytes: number): void {
+    this.quota -= bytes;
+    if (this.quota > 0) return;
+    this.quota = Infinity;
+    for (const { client, target } of this.links) {
+      client.resetAndDestroy();
+      target?.destroy();
+    }
   }
 }
 
