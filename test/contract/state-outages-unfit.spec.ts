@@ -89,7 +89,7 @@ const STORAGES: readonly Unfit[] = [
   ],
   [
     'PostgreSQL without rights on its tables',
-    /the role may not read and write antiphon\.responses, antiphon\.items/,
+    /the role may not use antiphon\.responses, antiphon\.items/,
     () =>
       openDatabase({
         take: ['antiphon', 'antiphon_jobs'].map(

@@ -122,6 +122,6 @@ describe('the schema of jobs in PostgreSQL', () => {
     await database.query(`REVOKE ALL ON antiphon_jobs.queue FROM ${role}`);
     const refused = start({ DATABASE_URL: asRole() });
     await expect(refused).rejects.toBeInstanceOf(StateStartError);
-    await expect(refused).rejects.toThrow('DATABASE_URL: the role may not read and write antiphon_jobs.queue');
+    await expect(refused).rejects.toThrow('DATABASE_URL: the role may not use antiphon_jobs.queue');
   });
 });

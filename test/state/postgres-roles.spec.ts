@@ -59,8 +59,26 @@ describe('a role of PostgreSQL', () => {
       await expect(backend.responses.check()).rejects.toThrow(`the database lacks ${table}`);
       await opened.database.query(`ALTER TABLE ${schema}.gone RENAME TO ${name}`);
       await opened.database.query(`REVOKE INSERT ON ${table} FROM ${ROLE}`);
-      await expect(backend.responses.check()).rejects.toThrow(`the role may not read and write ${table}`);
+      await expect(backend.responses.check()).rejects.toThrow(`the role may not use ${table}`);
       await opened.database.query(`GRANT INSERT ON ${table} TO ${ROLE}`);
+    }
+    await expect(backend.responses.check()).resolves.toBeUndefined();
+  });
+
+  it('the service is not ready while one of its sequences is missing, or may not be used by its role', async () => {
+    // Not those of columns, which need no right.
+    const ours = `SELECT c.oid::regclass::text AS name FROM pg_class c WHERE relkind = 'S' AND relnamespace = 'antiphon'::regnamespace
+      AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = c.oid AND classid = 'pg_class'::regclass AND deptype IN ('a', 'i'))`;
+    const sequences = (await opened.database.query(ours)).map(({ name }) => String(name));
+    expect(sequences.length).toBeGreaterThan(1);
+    for (const sequence of sequences) {
+      const [schema, name] = sequence.split('.');
+      await opened.database.query(`ALTER SEQUENCE ${sequence} RENAME TO gone`);
+      await expect(backend.responses.check()).rejects.toThrow(`the database lacks ${sequence}`);
+      await opened.database.query(`ALTER SEQUENCE ${schema}.gone RENAME TO ${name}`);
+      await opened.database.query(`REVOKE ALL ON SEQUENCE ${sequence} FROM ${ROLE}`);
+      await expect(backend.responses.check()).rejects.toThrow(`the role may not use ${sequence}`);
+      await opened.database.query(`GRANT USAGE ON SEQUENCE ${sequence} TO ${ROLE}`);
     }
     await expect(backend.responses.check()).resolves.toBeUndefined();
   });

@@ -12,6 +12,8 @@ const TABLES = [
   ...['vector_stores', 'vector_store_files', 'vector_store_batches'],
 ].map((table) => `antiphon.${table}`);
 const JOB_TABLES = ['antiphon_jobs.queue', 'antiphon_jobs.job'];
+/** Locks and vector stores number with these. */
+const SEQUENCES = ['session_fences', 'vector_store_claims'].map((sequence) => `antiphon.${sequence}`);
 
 /** What a database lacks, or does not permit. */
 export interface Usability {
@@ -21,16 +23,18 @@ export interface Usability {
   readonly forbidden: readonly string[] | null;
 }
 
-const MAY_USE = ['SELECT', 'INSERT', 'UPDATE', 'DELETE']
+const MAY_WRITE = ['SELECT', 'INSERT', 'UPDATE', 'DELETE']
   .map((right) => `has_table_privilege(to_regclass(name), '${right}')`)
   .join(' AND ');
+const MAY_NUMBER = `has_sequence_privilege(to_regclass(name), 'USAGE, UPDATE')`;
 
 /** One row: what is wrong. Reads the catalog alone. */
 const USABILITY = adHoc<readonly [], Usability>(
   `SELECT current_setting('transaction_read_only') = 'on' AS "isReadOnly",
     array_agg(name) FILTER (WHERE to_regclass(name) IS NULL) AS missing,
-    array_agg(name) FILTER (WHERE NOT (${MAY_USE})) AS forbidden
-  FROM unnest('{${[...TABLES, ...JOB_TABLES].join(',')}}'::text[]) AS needed (name)`,
+    array_agg(name) FILTER (WHERE NOT CASE WHEN is_table THEN ${MAY_WRITE} ELSE ${MAY_NUMBER} END) AS forbidden
+  FROM (SELECT unnest('{${[...TABLES, ...JOB_TABLES].join(',')}}'::text[]) AS name, true AS is_table
+    UNION ALL SELECT unnest('{${SEQUENCES.join(',')}}'::text[]), false) needed`,
 );
 
 /** What is wrong with a database. */
@@ -52,10 +56,10 @@ export async function usabilityToWrite(run: RunStatement): Promise<Usability> {
   return found;
 }
 
-/** What is wrong with the tables, in words for the operator; undefined when nothing is. */
+/** What is wrong with the tables and sequences, in words for the operator; undefined when nothing is. */
 export function tableFaultOf({ missing, forbidden }: Usability): string | undefined {
   if (missing !== null) return `the database lacks ${missing.join(', ')}`;
-  if (forbidden !== null) return `the role may not read and write ${forbidden.join(', ')}`;
+  if (forbidden !== null) return `the role may not use ${forbidden.join(', ')}`;
   return undefined;
 }
 
