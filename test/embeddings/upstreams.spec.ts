@@ -83,8 +83,8 @@ describe('embeddings of upstreams', () => {
     const providers = {
       first: { ...server, embeddings: { models: ['minilm'], batch: 2 } },
       second: { ...server, kind: 'responses', embeddings: { models: ['minilm', 'other'] } },
-      small: { ...server, embeddings: { models: ['small'] } },
-      plain: { ...server, embeddings: { models: ['plain'] } },
+      small: { ...server, embeddings: { models: ['small', 'smaller', 'large'] } },
+      plain: { ...server, embeddings: { models: ['plain'], batch: 1 } },
     };
     const models = [{ name: 'alias', provider: 'second', model: 'bge' }];
     await writeFile(path, JSON.stringify({ providers, models }));
@@ -145,30 +145,46 @@ describe('embeddings of upstreams', () => {
     expect(answer.status).toBeGreaterThanOrEqual(500);
   });
 
-  it('embeddings are asked for in fewer inputs at once, where a server takes no more, and in as many from then on', async () => {
-    const detail = 'batch size 5 > maximum allowed batch size 2';
-    upstream.behaviour = ({ input }) =>
-      input.length > 2 ? [422, { error: detail, error_type: 'Validation' }] : undefined;
-    const input = ['a', 'bb', 'ccc', 'dddd', 'eeeee'];
-    for (const sent of [
-      [5, 3, 2, 1, 2],
-      [2, 2, 1],
-    ]) {
-      upstream.calls.length = 0;
-      const { data, usage } = await service.client().embeddings.create({ model: 'small', input });
-      expect(data.map(({ index, embedding }) => [index, embedding[0]])).toEqual(input.map((_, at) => [at, at + 1]));
-      expect(usage.prompt_tokens).toBe(5);
-      expect(upstream.calls.map(({ body }) => body.input.length)).toEqual(sent);
-    }
+  const detail = 'batch size 5 > maximum allowed batch size 2';
+  it.each<[string, string, number, object]>([
+    ['HTTP 422', 'small', 422, { error: detail, error_type: 'Validation' }],
+    ['an error with HTTP 200', 'smaller', 200, { error: { code: 400, message: detail } }],
+  ])(
+    'embeddings are asked for in fewer inputs at once, where a server says with %s that a model takes no more, and in as many from then on',
+    async (_name, model, status, refusal) => {
+      upstream.behaviour = (body) => (body.model === model && body.input.length > 2 ? [status, refusal] : undefined);
+      const input = ['a', 'bb', 'ccc', 'dddd', 'eeeee'];
+      const ask = async (asked: string, sent: readonly number[]): Promise<void> => {
+        upstream.calls.length = 0;
+        const { data, usage } = await service.client().embeddings.create({ model: asked, input });
+        expect(data.map(({ index, embedding }) => [index, embedding[0]])).toEqual(input.map((_, at) => [at, at + 1]));
+        expect(usage.prompt_tokens).toBe(5);
+        expect(upstream.calls.map(({ body }) => body.input.length)).toEqual(sent);
+      };
+      await ask(model, [5, 3, 2, 1, 2]);
+      await ask(model, [2, 2, 1]);
+      await ask('large', [5]);
+    },
+  );
+
+  it('embeddings are asked for in as many inputs as before, where a server has refused one of them and not their number', async () => {
+    const error = 'an input of the batch is too large';
+    upstream.behaviour = ({ input }) => (input.includes('bad') ? [422, { error }] : undefined);
+    const refused = await service.api.post('embeddings', { model: 'large', input: ['a', 'b', 'bad', 'c'] });
+    expect(refused.status).toBe(400);
+    upstream.calls.length = 0;
+    await service.client().embeddings.create({ model: 'large', input: ['a', 'b', 'c', 'd'] });
+    expect(upstream.calls).toHaveLength(1);
   });
 
   it('embeddings are asked for without a name of an encoding, where a server refuses it, from then on', async () => {
     const message = "encoding_format must be 'float'";
     upstream.behaviour = (body) => (body.encoding_format === undefined ? undefined : [400, { error: { message } }]);
-    for (const requests of [2, 1]) {
+    // All at once: each is refused.
+    for (const requests of [6, 3]) {
       upstream.calls.length = 0;
-      const { data } = await service.client().embeddings.create({ model: 'plain', input: 'abc' });
-      expect(data[0]?.embedding).toEqual([3, 0, 0.5]);
+      const { data } = await service.client().embeddings.create({ model: 'plain', input: ['abc', 'ab', 'a'] });
+      expect(data.map(({ embedding }) => embedding[0])).toEqual([3, 2, 1]);
       expect(upstream.calls).toHaveLength(requests);
     }
   });
@@ -192,8 +208,8 @@ describe('embeddings of upstreams', () => {
   it.each<[string, unknown, string, number?]>([
     ['no vectors', { data: [] }, '0 vectors for 2 inputs'],
     ['too few vectors', vectors([1]), '1 vectors for 2 inputs'],
-    ['null in a vector', vectors([1], [null]), 'has what is no number'],
-    ['an empty vector', vectors([1], []), 'has what is no number'],
+    ['null in a vector', vectors([1], [null]), 'has a value that is not a number'],
+    ['an empty vector', vectors([1], []), 'has a value that is not a number'],
     ['NaN', '{"data":[{"embedding":[NaN]}]}', 'no JSON object'],
     ['vectors of different lengths', vectors([1], [1, 2]), 'vectors of different lengths'],
     ['a web page', '<!doctype html><title>Log in</title>', 'a web page'],
@@ -220,7 +236,7 @@ describe('embeddings of upstreams', () => {
     const refused = await service.api.post('embeddings', { model: 'other', input: 'a', dimensions: 2 });
     expect([refused.status, refused.body['error']]).toMatchObject([
       400,
-      { param: 'dimensions', message: 'The model gives vectors of 3 numbers, and none of 2.' },
+      { param: 'dimensions', message: 'The model gives vectors of 3 numbers, not of 2.' },
     ]);
   });
 

@@ -25,6 +25,16 @@ const TOO_MANY =
 /** Refusals of Base64. */
 const ENCODING = /encoding_format|base64/i;
 
+/** What a server takes in one request for the vectors of a model. */
+interface Limits {
+  /** Inputs. */
+  readonly most: number;
+  /** Whether the name of an encoding: some refuse Base64, and some every name. */
+  readonly takesEncoding: boolean;
+}
+
+const WITHOUT_LIMITS: Limits = { most: Infinity, takesEncoding: true };
+
 /** The server of an EmbeddingRoute. */
 export interface EmbeddingServer {
   /** Name of the provider, for the log. */
@@ -36,10 +46,8 @@ export interface EmbeddingServer {
 /** `POST /embeddings` of an upstream. */
 export class EmbeddingRoute {
   private readonly outages = new OutageLog(new Logger('Upstream'));
-  /** Inputs of a request that the server takes, as far as it has said so. */
-  private most = Infinity;
-  /** Whether the server takes the name of an encoding: some refuse Base64, and some every name. */
-  private takesEncoding = true;
+  /** By model, as far as a request has failed for them and another that keeps to them has not. */
+  private readonly limits = new Map<string, Limits>();
 
   constructor(
     private readonly client: UpstreamClient,
@@ -62,45 +70,51 @@ export class EmbeddingRoute {
     }
   }
 
-  private async request(request: EmbeddingRequest, signal: AbortSignal): Promise<Embeddings> {
+  /** `given`: limits of this request. */
+  private async request(request: EmbeddingRequest, signal: AbortSignal, given = WITHOUT_LIMITS): Promise<Embeddings> {
     const { model, inputs, dimensions, user } = request;
-    if (inputs.length > this.most) return this.inParts(request, this.most, signal);
+    const limits = narrow(this.limitsOf(model), given);
+    if (inputs.length > limits.most) return this.inParts(request, signal, limits);
     // Servers that do not know Base64 send lists, which are read as well.
-    const encoding = this.takesEncoding ? { encoding_format: 'base64' } : {};
+    const encoding = limits.takesEncoding ? { encoding_format: 'base64' } : {};
     const body = { model, input: inputs, ...encoding, dimensions, user };
     const answer = await this.client.post('/embeddings', JSON.stringify(body), signal);
     const { status, headers } = answer;
     const isAnswer = status >= 200 && status <= 299;
     if (isAnswer) refuseCompression(answer);
     const text = isAnswer ? await readText(answer, LONGEST_ANSWER) : await readText(answer);
-    const failure = isAnswer ? failureIn(text) : readFailure(text);
-    if (failure === undefined) return readEmbeddings(text, request);
-    const isRefused = [400, 413, 422].includes(status);
-    if (isRefused && this.takesEncoding && ENCODING.test(failure.message)) {
-      this.takesEncoding = false;
-      return this.request(request, signal);
-    }
-    if (isRefused && inputs.length > 1 && isTooMany(status, failure)) {
-      const half = Math.ceil(inputs.length / 2);
-      // A limit of tokens depends on the inputs.
-      if (!/token/i.test(failure.message)) this.most = Math.min(this.most, half);
-      return this.inParts(request, half, signal);
+    const vectors = isAnswer ? parseJson(text) : undefined;
+    const failure = isAnswer ? failureIn(vectors) : readFailure(text);
+    if (failure === undefined) return readEmbeddings(vectors, text, request);
+    const stated = isAnswer ? (failure.status ?? 500) : status;
+    const refused = limitIn(stated, failure, inputs.length, limits);
+    if (refused !== undefined) {
+      const embeddings = await this.request(request, signal, narrow(limits, refused));
+      // Now it is certain. A limit of tokens depends on the inputs.
+      if (refused.most === undefined || !/token/i.test(failure.message)) {
+        this.limits.set(model, narrow(this.limitsOf(model), refused));
+      }
+      return embeddings;
     }
     const retryAfterMs = readRetryAfter(headers, this.clock.now());
-    const stated = isAnswer ? (failure.status ?? 500) : status;
     throw toModelError(stated, failure, { secrets: this.server.secrets, retryAfterMs });
   }
 
   /** The vectors of inputs that are asked for one part after another. */
-  private async inParts(request: EmbeddingRequest, most: number, signal: AbortSignal): Promise<Embeddings> {
+  private async inParts(request: EmbeddingRequest, signal: AbortSignal, limits: Limits): Promise<Embeddings> {
     const vectors: Float32Array[] = [];
     let tokens = 0;
-    for (let from = 0; from < request.inputs.length; from += most) {
-      const part = await this.request({ ...request, inputs: request.inputs.slice(from, from + most) }, signal);
+    for (let from = 0; from < request.inputs.length; from += limits.most) {
+      const inputs = request.inputs.slice(from, from + limits.most);
+      const part = await this.request({ ...request, inputs }, signal, limits);
       vectors.push(...part.vectors);
       tokens += part.tokens;
     }
     return { vectors, tokens };
+  }
+
+  private limitsOf(model: string): Limits {
+    return this.limits.get(model) ?? WITHOUT_LIMITS;
   }
 
   private warn({ cause, message }: ModelError): void {
@@ -109,21 +123,33 @@ export class EmbeddingRoute {
   }
 }
 
-/** Whether a server says that a request has more inputs than it takes, of which none alone is too long. */
-function isTooMany(status: number, failure: UpstreamFailure): boolean {
-  if (TOO_MANY.test(failure.message)) return true;
-  return status === 413 && !isTooLong(status, failure);
+function narrow(limits: Limits, { most = Infinity, takesEncoding = true }: Partial<Limits>): Limits {
+  return { most: Math.min(limits.most, most), takesEncoding: limits.takesEncoding && takesEncoding };
+}
+
+/** The limit for which a server has probably refused a request with so many inputs; undefined for other failures. */
+function limitIn(status: number, failure: UpstreamFailure, count: number, limits: Limits): Partial<Limits> | undefined {
+  if (![400, 413, 422].includes(status)) return undefined;
+  const { message } = failure;
+  if (limits.takesEncoding && ENCODING.test(message)) return { takesEncoding: false };
+  const isTooMany = TOO_MANY.test(message) || (status === 413 && !isTooLong(status, failure));
+  return isTooMany && count > 1 ? { most: Math.ceil(count / 2) } : undefined;
 }
 
 /** The failure that an answer with a status of success has in place of vectors. */
-function failureIn(text: string): UpstreamFailure | undefined {
-  const body = parseJson(text);
+function failureIn(body: unknown): UpstreamFailure | undefined {
   return isObject(body) && body.data == null && isFailure(body.error) ? describeFailure(body) : undefined;
 }
 
-/** Throws ModelError for an answer without a vector for each input, and for one whose vectors are not as long as was asked for. */
-function readEmbeddings(text: string, { inputs: { length: count }, dimensions }: EmbeddingRequest): Embeddings {
-  const body = parseJson(text);
+/**
+ * Reads an answer, whose text is for the failure. Throws ModelError for one without a vector for each input, and for one whose vectors are not
+ * as long as was asked for.
+ */
+function readEmbeddings(
+  body: unknown,
+  text: string,
+  { inputs: { length: count }, dimensions }: EmbeddingRequest,
+): Embeddings {
   if (!isObject(body))
     throw formOf(Buffer.from(text)) === 'page' ? notUnderstood('a web page', IS_PAGE) : notUnderstood('no JSON object');
   const { data, usage } = body;
@@ -135,14 +161,14 @@ function readEmbeddings(text: string, { inputs: { length: count }, dimensions }:
   const vectors: Float32Array[] = [];
   for (const [position, { embedding }] of entries.entries()) {
     const vector = readVector(embedding);
-    if (vector === null) throw notUnderstood('a vector that is empty, or has what is no number');
+    if (vector === null) throw notUnderstood('a vector that is empty or has a value that is not a number');
     vectors[isNumbered ? (places[position] as number) : position] = vector;
   }
   const [first] = vectors;
   const length = first?.length ?? 0;
   if (vectors.some((vector) => vector.length !== length)) throw notUnderstood('vectors of different lengths');
   if (dimensions !== undefined && dimensions !== length) {
-    const message = `The model gives vectors of ${length} numbers, and none of ${dimensions}.`;
+    const message = `The model gives vectors of ${length} numbers, not of ${dimensions}.`;
     throw new ModelError('unsupported_value', message, { status: 400, param: 'dimensions', retry: 'other' });
   }
   const { prompt_tokens: tokens, total_tokens: total } = isObject(usage) ? usage : {};
