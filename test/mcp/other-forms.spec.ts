@@ -79,6 +79,13 @@ describe('servers that write the protocol in other forms', () => {
     expect(said).toHaveLength(1);
   });
 
+  it('a list of tools has those that the operator offers, however many others come before them', async () => {
+    const others = Array.from({ length: 2001 }, (_, index) => ({ name: `other-${index}` }));
+    await using both = await startBoth([...others, { name: 'echo' }], {}, { tools: ['echo'] });
+    expect(await both.server.list(calm)).toEqual([TOOL]);
+    expect(both.mcp.log.lines.join()).not.toContain('left out');
+  });
+
   const info = { name: 'x', version: '1' };
   it.each<[string, object]>([
     ['names no capability', { capabilities: {}, serverInfo: info }],

@@ -101,10 +101,11 @@ export class CalledServer implements McpServer {
       return await this.request('list', null, limits.listMs, signal, async (connection, limited) => {
         const tools = await connection.list(limited);
         this.listed = tools.map(({ name }) => name);
-        const usable = tools.filter(({ name }) => name !== '' && name.length <= LONGEST_NAME).slice(0, MOST_TOOLS);
-        this.noteLeftOut(tools.length - usable.length, tools.length);
-        const offered = usable.filter(({ name }) => this.offers(name));
-        return this.withoutSecrets(offered.map(toInfo)) as readonly McpToolInfo[];
+        // What the operator does not offer takes no place.
+        const offered = tools.filter(({ name }) => this.offers(name));
+        const usable = offered.filter(({ name }) => name !== '' && name.length <= LONGEST_NAME).slice(0, MOST_TOOLS);
+        this.noteLeftOut(offered.length - usable.length, offered.length);
+        return this.withoutSecrets(usable.map(toInfo)) as readonly McpToolInfo[];
       });
     } catch (error) {
       signal.throwIfAborted();
