@@ -200,26 +200,47 @@ describe('servers that write the protocol in other forms', () => {
   });
 
   const unknown = 'Bad Request: No valid session ID provided';
-  const refusal: Answer = [400, JSON_HEADERS, JSON.stringify({ id: null, error: { code: -32_000, message: unknown } })];
+  const refusal = (code: number, message: string): Answer => [
+    400,
+    JSON_HEADERS,
+    JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } }),
+  ];
 
-  it('the MCP client begins a new session where a server says with HTTP 400 that it does not know the session', async () => {
-    await using both = await startBoth();
-    await both.server.list(calm);
-    answerAll(both, 'tools/call', refusal, 1);
-    expect(await both.server.call('echo', { n: 1 }, { signal: calm })).toEqual({ output: '{"n":1}' });
-    answerAll(both, 'tools/list', refusal, 1);
-    expect(await both.server.list(calm)).toEqual([TOOL]);
-    expect(both.fake.count('initialize')).toBe(3);
-  });
+  it.each([unknown, 'Bad Request: Server not initialized'])(
+    'the MCP client begins a new session where a server answers with HTTP 400: %s',
+    async (words) => {
+      await using both = await startBoth();
+      await both.server.list(calm);
+      answerAll(both, 'tools/call', refusal(-32_000, words), 1);
+      expect(await both.server.call('echo', { n: 1 }, { signal: calm })).toEqual({ output: '{"n":1}' });
+      answerAll(both, 'tools/list', refusal(-32_000, words), 1);
+      expect(await both.server.list(calm)).toEqual([TOOL]);
+      expect(both.fake.count('initialize')).toBe(3);
+    },
+  );
 
   it('the MCP client sends a call twice at most that is refused with HTTP 400 for its session, and says what the server says', async () => {
     await using both = await startBoth();
     await both.server.list(calm);
-    answerAll(both, 'tools/call', refusal);
+    answerAll(both, 'tools/call', refusal(-32_000, unknown));
     expect(await both.server.call('echo', {}, { signal: calm })).toEqual({
       error: { type: 'http_error', code: 400, message: expect.stringContaining(unknown) },
     });
     expect(both.fake.count('tools/call')).toBe(2);
+  });
+
+  it.each([
+    [-32_602, 'Invalid arguments: session is missing'],
+    [-32_603, 'The session of the database was rolled back'],
+    [-32_000, 'create_session has failed'],
+  ])('the MCP client sends a call once that is refused with HTTP 400 and the error %i: %s', async (code, words) => {
+    await using both = await startBoth();
+    await both.server.list(calm);
+    answerAll(both, 'tools/call', refusal(code, words));
+    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({
+      error: { type: 'http_error', code: 400, message: expect.stringContaining(words) },
+    });
+    expect([both.fake.count('tools/call'), both.fake.count('initialize')]).toEqual([1, 1]);
   });
 
   it('the MCP client answers a server that asks a user, and reads the answer to the call', async () => {

@@ -1,6 +1,7 @@
 import type * as OpenAI from 'openai/resources/responses/responses';
 
 import { reasonOf } from '../../providers/index.js';
+import { isObject, parseJson } from '../../validation/index.js';
 
 /** Why a server gave no answer: a short word for metrics. */
 export type McpFailureKind = 'busy' | 'credentials' | 'http' | 'protocol' | 'timeout' | 'too_large' | 'unreachable';
@@ -120,9 +121,21 @@ export function webPage(): McpFailure {
   );
 }
 
-/** Whether an answer of HTTP to a request of a session says that the server does not know it: many say so with 400 in place of 404. */
+/** What servers say of a session that they do not know. The second comes from one that has started again. */
+const LOST_SESSION = /\bsession|server not initialized/i;
+
+/** Codes of JSON-RPC for a request that was read: for an unknown method, invalid arguments, and a failure within the server. */
+const OF_REQUESTS: ReadonlySet<unknown> = new Set([-32_601, -32_602, -32_603]);
+
+/**
+ * Whether an answer of HTTP to a request of a session says that the server does not know it: many say so with 400 in place of 404. Errors of
+ * a request that was read may speak of other sessions: of a database, or in the name of an argument.
+ */
 export function isOfLostSession(status: number | undefined, text: unknown): boolean {
-  return status === 404 || (status === 400 && typeof text === 'string' && /session/i.test(text));
+  if (status !== 400 || typeof text !== 'string') return status === 404;
+  const body = parseJson(text);
+  const error = isObject(body) && isObject(body['error']) ? body['error'] : {};
+  return LOST_SESSION.test(text) && !OF_REQUESTS.has(error['code']);
 }
 
 /** The server has forgotten the session: the request was not handled, and may be sent again in a new one. */
