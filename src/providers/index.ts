@@ -17,6 +17,7 @@ export type { CountOptions } from './tokens/count.js';
 export * from './tokens/token-counter.js';
 export { splitSentences } from './tokens/cut-text.js';
 export { loadTokenizer } from './tokens/tokenizer.js';
+export { isFailure } from './upstream-errors/error-body.js';
 export { DerivedTurn, type HeaderNames, pickTurnHeaders, type Turn, type TurnHeaders, type WholeTurn } from './turn.js';
 export * from './provider-registry.js';
 export * from './providers.module.js';

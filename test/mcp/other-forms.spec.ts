@@ -139,6 +139,8 @@ describe('servers that write the protocol in other forms', () => {
   it.each<[string, object]>([
     ['has null in place of what it lacks', { result: { ...nulls, _meta: null } }],
     ['comes with null in place of what it is not', { method: null, params: null, error: null, result: DONE }],
+    ['comes with an error that is false', { error: false, result: DONE }],
+    ['comes with an error that has no members', { error: {}, result: DONE }],
   ])('the MCP client reads a result that %s', async (_name, members) => {
     await using both = await startBoth();
     await both.server.list(calm);
@@ -151,16 +153,21 @@ describe('servers that write the protocol in other forms', () => {
     expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: 'done' });
   });
 
-  it('the MCP client gives what a result has in place of content as a structure', async () => {
-    await using both = await startBoth();
-    await both.server.list(calm);
-    answerAll(both, 'tools/call', rpc({ result: { toolResult: 'done', isError: false, _meta: {} } }));
-    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output: '{"toolResult":"done"}' });
+  it.each([
+    [{ toolResult: 'done', isError: false, _meta: {} }, '{"toolResult":"done"}'],
+    [{ tools: ['saw'], protocolVersion: '1' }, '{"tools":["saw"],"protocolVersion":"1"}'],
+    [{ resultType: 'complete' }, ''],
+  ])('the MCP client gives what the result %j has in place of content as a structure', async (result, output) => {
+    for (const transport of ['streamable-http', 'sse'] as const) {
+      await using both = await startBoth([{ name: 'echo', handler: () => result as never }], { transport });
+      expect(await both.server.call('echo', {}, { signal: calm })).toEqual({ output });
+    }
   });
 
   it.each<[string, object, object]>([
     ['is a text', { error: 'No row.' }, { code: -32_603, message: 'No row.' }],
     ['has its code as a text', { error: { code: '-32602', message: 'No.' } }, { code: -32_602, message: 'No.' }],
+    ['has null as its code', { error: { code: null, message: 'No.' } }, { code: -32_603, message: 'No.' }],
     ['has no message', { error: { code: -32_602 } }, { code: -32_602, message: '{"code":-32602}' }],
     ['names no request', { id: null, error: { code: -32_600, message: 'No.' } }, { code: -32_600, message: 'No.' }],
   ])('a call has the error of a server that %s', async (_name, members, error) => {

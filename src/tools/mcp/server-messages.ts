@@ -1,8 +1,12 @@
-import type { Transport } from '@modelcontextprotocol/client';
+import { isJSONRPCRequest, type Transport } from '@modelcontextprotocol/client';
 
 import { isObject, objectsIn } from '../../validation/index.js';
 
 type Members = Readonly<Record<string, unknown>>;
+
+const INITIALIZE = 'initialize';
+const LIST = 'tools/list';
+const FORMED: ReadonlySet<string> = new Set([INITIALIZE, LIST]);
 
 /** The hints of a tool: what is of another type means nothing. */
 const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
@@ -14,9 +18,16 @@ const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHi
 export class ServerMessages {
   /** Whether the server has said that it has tools: some have tools, and do not say it. */
   declaresTools = true;
+  /** By id, the methods of requests whose answers are brought into form: results of calls stay as they are. */
+  private readonly asked = new Map<string, string>();
 
-  /** Has the library get the messages of a transport through here, once it listens to it. */
+  /** Has the library send and get the messages of a transport through here. */
   constructor(transport: Transport) {
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => {
+      if (isJSONRPCRequest(message) && FORMED.has(message.method)) this.asked.set(String(message.id), message.method);
+      return send(message, options);
+    };
     let receive: Transport['onmessage'];
     Object.defineProperty(transport, 'onmessage', {
       get: () => receive,
@@ -28,11 +39,14 @@ export class ServerMessages {
 
   /** A message, in which the lists of tools and the answer to `initialize` have the forms that the library demands. */
   private tidy<T>(message: T): T {
-    const { result } = Object(message) as { readonly result?: unknown };
+    const { id, method, result } = Object(message) as Members;
+    if (method != null) return message;
+    const asked = this.asked.get(String(id));
+    this.asked.delete(String(id));
     if (!isObject(result)) return message;
-    if (Array.isArray(result['tools'])) return { ...message, result: toPage(result) };
-    if (typeof result['protocolVersion'] === 'string') return { ...message, result: this.toHello(result) };
-    return message;
+    if (asked === LIST && Array.isArray(result['tools'])) return { ...message, result: toPage(result) };
+    const isHello = asked === INITIALIZE && typeof result['protocolVersion'] === 'string';
+    return isHello ? { ...message, result: this.toHello(result) } : message;
   }
 
   private toHello({ protocolVersion, capabilities }: Members): Members {

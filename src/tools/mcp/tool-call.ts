@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { EventSourceMessage } from 'eventsource-parser';
 
+import { isFailure } from '../../providers/index.js';
 import { isObject, parseJson } from '../../validation/index.js';
 import type { AnswerHead } from './answer-head.js';
 import {
@@ -113,7 +114,8 @@ export class ToolCall implements AnswerListener {
   /** The answer to the call. */
   answered({ result, error }: Readonly<Record<string, unknown>>): void {
     if (this.isOver) return;
-    if (error != null) {
+    // Some servers write an error into every answer, as `false` or as an object without any.
+    if (isFailure(error)) {
       const { code, message } = readError(error);
       const isNotHandled = code === HEADER_MISMATCH && this.channel.isModern;
       this.end(isNotHandled ? new NotHandledError() : McpFailure.ofError(code, message));
@@ -263,7 +265,7 @@ const ASKS_FOR_INPUT = 'The server asks for input of a user, which this service 
 const NO_RESULT = ['task', 'inputRequests', 'requestState'];
 
 /** Members of results beside which the content may be missing. */
-const NO_CONTENT: ReadonlySet<string> = new Set(['content', 'isError', '_meta']);
+const NO_CONTENT: ReadonlySet<string> = new Set(['content', 'isError', 'resultType', '_meta']);
 
 /**
  * A result of a version before 2026-07-28: many servers write null for what is absent, and leave the content of an empty or structured result
@@ -280,8 +282,10 @@ function toOlderResult(given: Readonly<Record<string, unknown>>): Readonly<Recor
 /** What an error of JSON-RPC says, also one that is a text, or lacks a member. */
 function readError(error: unknown): { readonly code: number; readonly message: string } {
   const { code, message } = isObject(error) ? error : { code: NOT_VALID, message: error };
-  const number = Number.isInteger(Number(code)) ? Number(code) : NOT_VALID;
-  return { code: number, message: typeof message === 'string' ? message : JSON.stringify(error) };
+  return {
+    code: /^-?\d+$/.test(String(code)) ? Number(code) : NOT_VALID,
+    message: typeof message === 'string' ? message : JSON.stringify(error),
+  };
 }
 
 /** The result of a call. Throws McpFailure for what is none. */
