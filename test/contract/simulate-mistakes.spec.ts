@@ -48,6 +48,16 @@ describe('an invalid answer', () => {
       [{ text: 'a', finish: 'length' }, text('b')],
       "only the last part of an answer can have 'finish'",
     ],
+    [
+      'a part that fails before its last part',
+      [fail('rate_limit'), text('b')],
+      "only the last part of an answer can have 'error'",
+    ],
+    [
+      'a part that breaks the connection before its last part',
+      [{ text: 'a', cut: true }, text('b')],
+      "only the last part of an answer can have 'cut'",
+    ],
   ])('an answer with %s is an error that says so', (_, answer, words) => {
     expect(() => sim.answer(answer as never)).toThrow(words);
   });

@@ -58,12 +58,17 @@ export function toTurn(answer: Answer): ScriptTurn {
   return requireSchema(turn, TURN_SCHEMA, { whole: 'it' });
 }
 
+/** Members that end an answer. */
+const ENDS = ['finish', 'error', 'cut'] as const;
+
 /** Throws an Error for what is no part of an answer: it would be left out. */
 function requirePart(part: ScriptTurn, number: number, count: number): void {
-  const { when, request, finish } = requireSchema<ScriptTurn>(part, TURN_SCHEMA, { whole: `part ${number}` });
+  const turn = requireSchema<ScriptTurn>(part, TURN_SCHEMA, { whole: `part ${number}` });
+  const { when, request } = turn;
   if (when !== undefined || request !== undefined)
     throw new Error("parts of an answer cannot have 'when' or 'request'");
-  if (finish !== undefined && number < count) throw new Error("only the last part of an answer can have 'finish'");
+  const end = ENDS.find((name) => turn[name] !== undefined);
+  if (end !== undefined && number < count) throw new Error(`only the last part of an answer can have '${end}'`);
 }
 
 /** Where an answer was made, if a helper has made it. */
