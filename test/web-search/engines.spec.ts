@@ -57,19 +57,23 @@ describe('an engine of WEB_SEARCH', () => {
   it.each([
     [
       'has found nothing, as its own engines are silent',
+      'searxng',
+      false,
       { results: [], unresponsive_engines: [['google', 'timeout']] },
     ],
-    ['has no results in its answer', { error: 'Rate limit' }],
-  ])('an engine of WEB_SEARCH has failed that %s', async (_name, answer) => {
-    const service = await start({ WEB_SEARCH: 'searxng', WEB_SEARCH_URL: api.url });
+    ['has no results in its answer', 'searxng', false, { error: 'Rate limit' }],
+    ['has no images in its answer, as Brave', 'brave', true, { error: 'Rate limit' }],
+    ['has no images in its answer, as Tavily', 'tavily', true, { error: 'Rate limit' }],
+  ])('an engine of WEB_SEARCH has failed that %s', async (_name, engine, images, answer) => {
+    const service = await start({ WEB_SEARCH: engine, WEB_SEARCH_URL: api.url, WEB_SEARCH_KEY: 'secret' });
     api.answer = answer;
-    expect(await find(service)).toEqual({
+    expect(await find(service, { images })).toEqual({
       results: [],
       requests: 1,
       error: expect.stringContaining('no search engine'),
     });
     api.answer = { results: [], unresponsive_engines: [] };
-    expect(await find(service)).toEqual({ results: [], requests: 1, error: null });
+    expect(await find(service, { images })).toEqual({ results: [], requests: 1, error: null });
   });
 
   it('an engine of WEB_SEARCH cannot have the service cite what is no link', async () => {

@@ -66,7 +66,7 @@ const APIS = {
       const found = listOf(results);
       // It says so with HTTP 200: nobody knows whether there is anything to find.
       if (found.length === 0 && listIn(silent).length > 0) {
-        throw new WebSearchError('It has found nothing, and some of its own engines did not answer.');
+        throw new WebSearchError('It found nothing, and some of its engines did not answer.');
       }
       return found.map((each) => ({
         ...toResult(each, each['content']),
@@ -90,7 +90,7 @@ const APIS = {
     },
     read: (answer, images) => {
       if (images) {
-        return objectsIn(answer['results']).map((each) => ({
+        return listOf(answer['results']).map((each) => ({
           ...toResult(each, each['title']),
           image: textIn(isObject(each['properties']) ? each['properties'].url : undefined),
         }));
@@ -120,18 +120,17 @@ const APIS = {
         ...countryNameIn(location),
       },
     }),
-    read: ({ results, images: found }, images) =>
-      images
+    read: ({ results, images: found }, images) => {
+      const pages = listOf(results);
+      return images
         ? objectsIn(found).map(({ url, description }) => ({
             title: textIn(description) ?? '',
             url: textIn(url) ?? '',
             text: textIn(description) ?? '',
             image: textIn(url),
           }))
-        : listOf(results).map((each) => ({
-            ...toResult(each, each['content']),
-            published: textIn(each['published_date']),
-          })),
+        : pages.map((each) => ({ ...toResult(each, each['content']), published: textIn(each['published_date']) }));
+    },
   },
 } as const satisfies Readonly<Record<string, HttpApi>>;
 
