@@ -26,6 +26,11 @@ function rpc(members: object): Answer {
   return [200, JSON_HEADERS, (id) => JSON.stringify({ jsonrpc: '2.0', id, ...members })];
 }
 
+/** The same as an event. */
+function inEvents(members: object): Answer {
+  return [200, EVENT_HEADERS, (id) => `data: ${JSON.stringify({ jsonrpc: '2.0', id, ...members })}\n\n`];
+}
+
 describe('servers that write the protocol in other forms', () => {
   it.each<[string, object, object?]>([
     ['ends its pages with null', { nextCursor: null }],
@@ -173,10 +178,12 @@ describe('servers that write the protocol in other forms', () => {
   ])('a call has the error of a server that %s', async (_name, members, error) => {
     await using both = await startBoth();
     await both.server.list(calm);
-    answerAll(both, 'tools/call', rpc(members));
-    expect(await both.server.call('echo', {}, { signal: calm })).toEqual({
-      error: { type: 'mcp_protocol_error', ...error },
-    });
+    for (const answer of [rpc(members), inEvents(members)]) {
+      answerAll(both, 'tools/call', answer);
+      expect(await both.server.call('echo', {}, { signal: calm })).toEqual({
+        error: { type: 'mcp_protocol_error', ...error },
+      });
+    }
   });
 
   it.each([

@@ -142,9 +142,8 @@ export class ToolCall implements AnswerListener {
   onEvent({ id, event = 'message', data }: EventSourceMessage): void {
     if (id !== undefined && id !== '') this.lastEventId = id;
     if (event !== 'message' || data === '') return;
-    const message = parseJson(data);
     try {
-      this.channel.receive(message);
+      this.take(parseJson(data));
     } catch {
       // Not a message: the stream may go on with one.
     }
@@ -178,15 +177,21 @@ export class ToolCall implements AnswerListener {
   /** Whatever type it names: some servers name that of a page, or none. */
   private readWhole(text: string): void {
     const message = parseJson(text);
-    // A server that cannot read the request, or does not like it, need not know its id.
-    if (isObject(message) && message['id'] == null && message['error'] != null) this.answered(message);
     try {
-      for (const each of Array.isArray(message) ? (message as unknown[]) : [message]) this.channel.receive(each);
+      for (const each of Array.isArray(message) ? (message as unknown[]) : [message]) this.take(each);
     } catch {
       this.end(isPage(text) ? webPage() : notValid());
     }
     // Whatever it was, it was no answer to the call.
     if (!this.isOver) this.end(withoutAnswer());
+  }
+
+  /** Takes a message that has come in answer to the request. Throws for what is no message. */
+  private take(message: unknown): void {
+    const isFailed = isObject(message) && message['method'] == null && isFailure(message['error']);
+    // A server that cannot read the request, or does not like it, need not know its id.
+    if (isFailed && message['id'] == null) this.answered(message);
+    else this.channel.receive(message);
   }
 
   /** An answer that is none: the server has not handled the call, or not well. */
