@@ -52,6 +52,7 @@ export class ShutdownCoordinator implements BeforeApplicationShutdown {
     }
     await this.clock.within(Promise.all([this.replies.allClosed(), disconnected, handedBack]), LAST_BYTES_MS);
     this.connections.terminate();
+    this.replies.cut();
     // Keep-alive and unused connections would block `close()` indefinitely.
     (this.adapterHost.httpAdapter.getHttpServer() as Server).closeAllConnections();
     // A turn that was waiting for its client continues only now and still has to be saved and counted.

@@ -204,48 +204,6 @@ describe('a request that is being answered', () => {
     expect(received).toContain('event: response.completed');
   });
 
-  it('a request that is being answered is answered in whole before one for a tunnel, however slowly its client reads', async () => {
-    const size = 40_000_000;
-    const form = new FormData();
-    form.set('purpose', 'user_data');
-    form.set('file', new Blob([new Uint8Array(size)]), 'a.bin');
-    const { body } = await service.api.send('POST', 'files', form);
-    const socket = (await openSocket(service.port)).pause();
-    socket.write(`GET /v1/files/${String(body['id'])}/content HTTP/1.1\r\nhost: localhost\r\n\r\n`);
-    await service.api.get('models');
-    socket.write(`${GOOD}${GOOD}${TUNNEL}`);
-    await service.api.get('models');
-    const all = receiveAll(socket);
-    socket.resume();
-    const received = await all;
-    expect(received.match(/HTTP\/1\.1 \d+/g)).toEqual([...Array<string>(3).fill('HTTP/1.1 200'), 'HTTP/1.1 405']);
-    expect(received.length).toBeGreaterThan(size);
-  });
-
-  it('a request that is being answered ends with its client, and so does one behind it, also when the client has asked for a tunnel', async () => {
-    let [begun, ended] = [0, 0];
-    for (let turn = 0; turn < 2; turn += 1) {
-      held.provider.play(async function* (_, { signal }) {
-        begun += 1;
-        try {
-          yield [{ type: 'text', delta: 'Hello' }];
-          await once(signal, 'abort');
-        } finally {
-          ended += 1;
-        }
-      });
-    }
-    const socket = await openSocket(held.port);
-    const body = JSON.stringify({ model: 'm', input: 'hi', stream: true });
-    socket.write(`${POST}content-length: ${body.length}\r\n\r\n${body}`.repeat(2));
-    while (begun < 2) await untilRead();
-    socket.write(TUNNEL);
-    await untilRead();
-    socket.destroy();
-    while (ended < 2) await untilRead();
-    expect(ended).toBe(2);
-  });
-
   it.each<readonly [what: string, head: string, status: number]>([
     ['an unknown path', 'POST /nowhere HTTP/1.1', 404],
     [
