@@ -8,7 +8,7 @@ import { Backoff, type Clock } from '../../time/index.js';
 import { describe } from '../driver-errors.js';
 import { StateStartError, StoreUnavailableError } from '../errors.js';
 import { PAUSES } from '../repeat.js';
-import { adHoc, type Statement } from '../sql/statement.js';
+import { adHoc, type RunStatement, type Statement } from '../sql/statement.js';
 import { awaitSteps, type Modes, type Promised, promised } from '../sql/steps.js';
 import { type DatabaseSettings, isPooled, requestOptions } from './connection-options.js';
 import {
@@ -21,12 +21,6 @@ import {
   toStoreError,
 } from './errors.js';
 import { isDirect, tableFaultOf, usabilityOf, usabilityToWrite } from './requirements.js';
-
-/** Runs one statement; within a transaction, on its connection. */
-export type RunStatement = <Values extends readonly unknown[], Row>(
-  statement: Statement<Values, Row>,
-  values: Values,
-) => Promise<readonly Row[]>;
 
 /** How long an unused connection stays open, ms. */
 const IDLE_TIMEOUT_MS = 300_000;

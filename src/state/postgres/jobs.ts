@@ -2,9 +2,9 @@ import type { Clock } from '../../time/index.js';
 import { DatabaseJobQueue } from '../database-queue.js';
 import type { JobReference, NewJob, QueueWorker } from '../job-queue.js';
 import type { RunNotices } from '../notices.js';
-import { adHoc, prepared } from '../sql/statement.js';
+import { adHoc, prepared, type RunStatement } from '../sql/statement.js';
 import { NOTIFY_OF_JOBS } from './channels.js';
-import type { Database, RunStatement } from './database.js';
+import type { Database } from './database.js';
 import { JobEngine } from './job-engine.js';
 import { PostgresQueueWorker } from './queue-worker.js';
 

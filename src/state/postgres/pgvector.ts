@@ -6,10 +6,10 @@ import { describe } from '../driver-errors.js';
 import { StateStartError } from '../errors.js';
 import { toVector } from '../sql/chunks.js';
 import type { ChunkQuery } from '../vector-index.js';
-import { adHoc, prepared, type Statement } from '../sql/statement.js';
+import { adHoc, prepared, type RunStatement, type Statement } from '../sql/statement.js';
 import { STORE_BATCH as BATCH } from '../sql/statements/vector-stores.js';
 import { type DatabaseSettings, directOptions } from './connection-options.js';
-import type { Database, RunStatement } from './database.js';
+import type { Database } from './database.js';
 import {
   APPEND,
   appendWithHalf,

@@ -1,7 +1,6 @@
 import type { PoolClient } from 'pg';
 
-import { adHoc } from '../sql/statement.js';
-import type { RunStatement } from './database.js';
+import { adHoc, type RunStatement } from '../sql/statement.js';
 
 /** The tables of the service and of the queue of its jobs. All must be there, and the role must be allowed to read and write them. */
 const TABLES = [

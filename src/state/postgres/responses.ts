@@ -25,7 +25,8 @@ import {
 } from '../stored-response.js';
 import { toKey } from '../keys.js';
 import { toColumns, toLabelsColumn } from './columns.js';
-import type { Database, RunStatement } from './database.js';
+import type { RunStatement } from '../sql/statement.js';
+import type { Database } from './database.js';
 import type { PostgresConversationStore } from './conversations.js';
 import type { PostgresEventLog } from './log.js';
 import { CHAIN, GET, inputItems, ITEMS, UPDATE_METADATA } from './statements/read.js';

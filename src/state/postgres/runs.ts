@@ -19,7 +19,8 @@ import { toKey } from '../keys.js';
 import { readLog, toBatchColumns } from '../log-columns.js';
 import { toEndColumns } from './columns.js';
 import { changedConversation, type PostgresResponseStore } from './responses.js';
-import type { Database, RunStatement } from './database.js';
+import type { RunStatement } from '../sql/statement.js';
+import type { Database } from './database.js';
 import type { PostgresEventLog } from './log.js';
 import type { PostgresJobQueue } from './jobs.js';
 import {

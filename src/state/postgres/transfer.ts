@@ -13,7 +13,8 @@ import {
 import { readLog, toBatchColumns } from '../log-columns.js';
 import { readRecord } from '../read-record.js';
 import { inParts, toMovedEntry, withoutParent } from '../moving.js';
-import type { Database, RunStatement } from './database.js';
+import type { RunStatement } from '../sql/statement.js';
+import type { Database } from './database.js';
 import { tenantOf, toMovedColumns, toMovedConversation, toMovedResponse, toTime } from './moved-rows.js';
 import type { PostgresJobQueue } from './jobs.js';
 import { WHOLE_LOG } from './statements/runs.js';

@@ -11,9 +11,9 @@ import {
   wordsOf,
 } from '../vector-index.js';
 import { type ChunkRow, type PublishedRow, readChunk, toBytes, toDocument, toHit, toVector } from '../sql/chunks.js';
-import { prepared } from '../sql/statement.js';
+import { prepared, type RunStatement } from '../sql/statement.js';
 import { STORE_BATCH as BATCH } from '../sql/statements/vector-stores.js';
-import type { Database, RunStatement } from './database.js';
+import type { Database } from './database.js';
 import type { Pgvector } from './pgvector.js';
 import { discard } from './vector-stores.js';
 import { type Candidate, OF_WANTED, type Wanted, WANTED } from './statements/vectors.js';

@@ -13,6 +13,12 @@ export interface Statement<Values extends readonly unknown[], Row> {
 /** A statement of any values and rows. */
 export type AnyStatement = Pick<Statement<never, unknown>, 'text' | 'name' | 'isOnce'>;
 
+/** Runs one statement; within a transaction, on its connection. */
+export type RunStatement = <Values extends readonly unknown[], Row>(
+  statement: Statement<Values, Row>,
+  values: Values,
+) => Promise<readonly Row[]>;
+
 /** A frequent statement: prepared once per connection, unless a pooler is used. */
 export function prepared<Values extends readonly unknown[], Row>(name: string, text: string): Statement<Values, Row> {
   return { name: `antiphon_${name}`, text };
