@@ -2,22 +2,22 @@ import { describe, factsOf, isNetworkCode } from '../driver-errors.js';
 import { RunLostError, StateError, StateStartError, StoreUnavailableError } from '../errors.js';
 
 /**
- * What an error says of the database. `passing`: a retry may succeed. `stale`: the connection has lost its prepared statements, or they no
+ * What an error says of the database. `passing`: a retry may succeed. `lasting`: the same, but what follows may well fail too. `stale`: the connection has lost its prepared statements, or they no
  * longer fit the tables; another connection may do it. `unfit`: the operator must repair the database or the rights of the role. `internal`:
  * PostgreSQL reports a fault of itself or of its files.
  */
-type Condition = 'passing' | 'stale' | 'unfit' | 'internal';
+type Condition = 'passing' | 'lasting' | 'stale' | 'unfit' | 'internal';
 
 /** By SQLSTATE; the first row that fits counts. What fits none is a fault of this program. */
 const CONDITIONS: readonly (readonly [state: RegExp, condition: Condition])[] = [
   [/^08/, 'passing'], // connection exceptions
   [/^40/, 'passing'], // rolled back: serialization, deadlock
-  [/^53/, 'passing'], // out of connections, memory or disk
+  [/^53/, 'lasting'], // out of connections, memory or disk
   [/^55P03$/, 'passing'], // lock not available
   [/^57/, 'passing'], // cancelled, shutting down, starting up
-  [/^25006$/, 'passing'], // read-only: a standby, during a failover
+  [/^25006$/, 'lasting'], // read-only: a standby, during a failover
   [/^25P0[34]$/, 'passing'], // ended while idle in a transaction, or as the transaction took too long
-  [/^58/, 'passing'], // the server's system failed
+  [/^58/, 'lasting'], // the server's system failed
   [/^26000$/, 'stale'], // no such prepared statement
   [/^42P05$/, 'stale'], // there is such a prepared statement already
   [/^42501$/, 'unfit'], // the role may not
@@ -44,7 +44,9 @@ function conditionOf(error: unknown): Condition | undefined {
 /** Whether an error is temporary: a start waits for its end. */
 export function isPassing(error: unknown): boolean {
   const { errors } = factsOf(error);
-  return Array.isArray(errors) ? errors.some(isPassing) : conditionOf(error) === 'passing';
+  if (Array.isArray(errors)) return errors.some(isPassing);
+  const condition = conditionOf(error);
+  return condition === 'passing' || condition === 'lasting';
 }
 
 /** Whether a connection cannot use its prepared statements. The statement was not executed. */
@@ -55,7 +57,7 @@ export function isStale(error: unknown): boolean {
 /** Whether what follows may well fail too: the database is a standby now, has no room, or cannot be used as it is. */
 export function isLasting(error: unknown): boolean {
   const condition = conditionOf(error);
-  return condition === 'unfit' || condition === 'internal' || /^(?:25006|53|58)/.test(String(factsOf(error).code));
+  return condition === 'lasting' || condition === 'unfit' || condition === 'internal';
 }
 
 /** Whether the connection must be discarded after this error. */

@@ -61,14 +61,10 @@ export class McpFailure extends Error {
   /** An answer of HTTP that is none to the request; `text` is its body. */
   static ofStatus(status: number, text: unknown, options?: ErrorOptions): McpFailure {
     const message = `The server answered with HTTP ${status}.`;
-    const hasText = typeof text === 'string' && text.trim() !== '';
+    const said = typeof text === 'string' ? text.trim() : '';
     // The beginning of a page says nothing of the error.
-    const told =
-      hasText && isPage(text)
-        ? `${message.slice(0, -1)} and a web page.`
-        : hasText
-          ? `${message.slice(0, -1)}: ${text}`
-          : message;
+    const more = isPage(said) ? ' and a web page.' : `: ${String(text)}`;
+    const told = said === '' ? message : message.slice(0, -1) + more;
     return new McpFailure('http', message, status, { ...options, told });
   }
 
